@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "support/folder.hpp"
 
@@ -37,6 +38,37 @@ TEST_F(CountersOnDisk, OnlyRise) {
     EXPECT_EQ(counters.fence(), 3);
     EXPECT_EQ(counters.job(job)->lease_seq, 5);
     EXPECT_EQ(counters.job(job)->budget_micro, Micro{100});
+}
+
+TEST_F(CountersOnDisk, RiseByBoundedSteps) {
+    Counters counters(path);
+    EXPECT_EQ(counters.take_fence(7), std::nullopt);
+    for (const std::int64_t far :
+         {7 + fence_step_max + 1, std::numeric_limits<std::int64_t>::max()}) {
+        EXPECT_EQ(counters.take_fence(far), Code::conflict);
+        EXPECT_EQ(counters.refused_fence(), far);
+        EXPECT_EQ(counters.fence(), 7);
+    }
+    EXPECT_EQ(counters.take_fence(7 + fence_step_max), std::nullopt);
+    EXPECT_EQ(counters.refused_fence(), std::nullopt);
+    EXPECT_EQ(Counters(path).fence(), 7 + fence_step_max);
+}
+
+TEST_F(CountersOnDisk, CanBeGivenTheServersFenceAndKeepTheirJobs) {
+    {
+        Counters counters(path);
+        counters.take_fence(70'000);
+        counters.take_lease(job, 5);
+    }
+    mend_fence(path, 3);
+    Counters mended(path);
+    EXPECT_EQ(mended.fence(), 3);
+    EXPECT_EQ(mended.take_lease(job, 4), Code::lease_seq_replay);
+    // A file that nobody can read is written anew.
+    std::ofstream(path) << "{";
+    EXPECT_THROW(Counters{path}, StateLost);
+    mend_fence(path, 9'000'000);
+    EXPECT_EQ(Counters(path).fence(), 9'000'000);
 }
 
 TEST_F(CountersOnDisk, SurviveARestart) {

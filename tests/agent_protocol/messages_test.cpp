@@ -48,6 +48,7 @@ TEST(Messages, EveryPayloadAndPieceOfEvidenceStandsInAFrameThatCanBeRead) {
                 break;
             }
             case Frame::detail:
+            case Frame::refusal:
                 EXPECT_EQ(canonical(wire::decode<Ack>(json, "ack").detail->text), inner);
                 break;
             case Frame::job_evidence: {

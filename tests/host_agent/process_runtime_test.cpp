@@ -1,7 +1,9 @@
 // Engines of the host as processes.
 #include "host_agent/runtimes/process_runtime.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -92,6 +94,61 @@ TEST_F(ProcessFilter, NothingOfATemplateSteersTheProgramsThatStartItsEngine) {
     EXPECT_EQ(said.find("evil"), std::string::npos) << said;
     EXPECT_EQ(said.find("LD_DEBUG"), std::string::npos) << said;
     runtime.clean(workload);
+}
+
+// A listener that the agent forgot to close in its children, at a number that nothing else has.
+class LeftOpen {
+public:
+    LeftOpen() : listener_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        EXPECT_EQ(::dup2(listener_, number), number);
+    }
+    ~LeftOpen() {
+        ::close(number);
+        ::close(listener_);
+    }
+    LeftOpen(const LeftOpen&) = delete;
+    LeftOpen& operator=(const LeftOpen&) = delete;
+
+    static constexpr int number = 77;
+
+private:
+    int listener_;
+};
+
+TEST_F(ProcessFilter, NothingThatTheAgentHasOpenReachesAnEngineOrItsKeeper) {
+    const LeftOpen left_open;
+    setup.engines.engines = {
+        {"looker", "/usr/bin/sh", {"-c", "echo fd: /proc/self/fd/*; sleep 1000"}, {}, {}}};
+    ProcessRuntime runtime(setup);
+    runtime.start(workload);
+    EXPECT_TRUE(support::eventually(
+        [&] { return runtime.log_tail(workload, 65536).find("fd: ") != std::string::npos; }));
+    const std::string seen = runtime.log_tail(workload, 65536);
+    EXPECT_NE(seen.find("/proc/self/fd/2"), std::string::npos) << seen;
+    EXPECT_EQ(seen.find(fmt::format("/proc/self/fd/{}", LeftOpen::number)), std::string::npos)
+        << seen;
+    const auto keeper =
+        wire::decode<ProcessName>(test::read_text(workload.folder + "/process.json"), "file");
+    EXPECT_TRUE(std::filesystem::exists(fmt::format("/proc/{}/fd", keeper.pid.value)));
+    EXPECT_FALSE(
+        std::filesystem::exists(fmt::format("/proc/{}/fd/{}", keeper.pid.value, LeftOpen::number)))
+        << "the next agent would find its port taken";
+    runtime.clean(workload);
+}
+
+TEST_F(ProcessFilter, WhatOnlyContainersCanDoIsRefusedBeforeAnythingIsBegun) {
+    ProcessRuntime runtime(setup);
+    EXPECT_EQ(runtime.refusal(workload), std::nullopt);
+    Workload shell = workload;
+    shell.ssh_public_key = "ssh-ed25519 AAAA me";
+    EXPECT_EQ(runtime.refusal(shell), "This host gives no SSH.");
+    Workload image = workload;
+    image.kind = JobKind::custom;
+    EXPECT_EQ(runtime.refusal(image), "This host runs models only, and no images.");
+    Workload unknown = workload;
+    unknown.engine = "tgi";
+    EXPECT_EQ(runtime.refusal(unknown), "This host has no engine 'tgi'.");
+    EXPECT_FALSE(std::filesystem::exists(workload.folder + "/work"));
 }
 
 TEST_F(ProcessFilter, TheEndOfAnEngineIsKnownHoweverLateItIsSeen) {

@@ -68,7 +68,7 @@ host_agent::Workload ContainerTest::make_workload(std::vector<std::string> argum
                        .cpus = 1,
                        .pids = 64,
                        .work_bytes = 32 * mebibyte,
-                       .egress_bytes = 0};
+                       .egress_bytes = {}};
     workload.folder = folder + "/" + to_string(workload.job);
     std::filesystem::create_directory(workload.folder);
     std::filesystem::create_directory(workload.folder + "/notice");

@@ -18,6 +18,14 @@ protected:
     std::string connect(const host_agent::Started& started, const std::string& address, int port) {
         return inside(started, {"connect", address, std::to_string(port)});
     }
+    std::string queue_of(const host_agent::Started& started) {
+        return host_agent::run_tool(
+                   {.arguments = {"sh", "-c",
+                                  "nsenter --net=/proc/$(runc state " + started.container_id +
+                                      " | sed -n 's/.*\"pid\": \\([0-9]*\\).*/\\1/p')/ns/net "
+                                      "tc qdisc show dev eth0"}})
+            .output;
+    }
     static std::string log() { return folder + "/service.log"; }
     static http::Response get(std::int64_t port) {
         http::Outbound request;
@@ -143,6 +151,87 @@ TEST_F(NetworkTest, WhatLeavesIsCounted) {
     ASSERT_TRUE(told);
 }
 
+TEST_F(NetworkTest, MailIsShut) {
+    const Elsewhere elsewhere("198.51.100");
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    ASSERT_TRUE(support::eventually(
+        [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
+    // Nobody listens there, which would be refused as well: only what leaves is counted.
+    const auto before = host_agent::Guard(workload.job).egress_bytes();
+    EXPECT_EQ(connect(started, elsewhere.address(), 25), refused);
+    EXPECT_EQ(host_agent::Guard(workload.job).egress_bytes(), before);
+    EXPECT_EQ(connect(started, elsewhere.address(), 26), refused) << "by the other side";
+    EXPECT_GT(host_agent::Guard(workload.job).egress_bytes(), before);
+}
+
+TEST_F(NetworkTest, ConnectionsAtOnceAndNewOnesASecondAreBounded) {
+    const Elsewhere elsewhere("198.51.100");
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    ASSERT_TRUE(support::eventually(
+        [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    const auto opened_with = [&](const host_agent::ConnectionLimits& limits) {
+        host_agent::Guard(workload.job)
+            .put({.bridge = own->bridge,
+                  .subnet = own->subnet,
+                  .gateway = own->gateway,
+                  .host_ports = {},
+                  .host_users = {},
+                  .neighbours = {},
+                  .connections = limits});
+        const std::string said = inside(started, {"open", elsewhere.address(), "8000", "12"});
+        return said.starts_with("opened ") ? std::stoi(said.substr(7)) : -1;
+    };
+    EXPECT_EQ(opened_with({}), 12);
+    EXPECT_EQ(opened_with({.open_max = 8}), 8);
+    const int slowly = opened_with({.new_per_second_max = 1, .new_at_once_max = 3});
+    EXPECT_GE(slowly, 3);
+    EXPECT_LE(slowly, 6);
+}
+
+TEST_F(NetworkTest, NamesThatAreAskedForCountAsLeaving) {
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const host_agent::Guard guard(workload.job);
+    const std::int64_t before = guard.egress_bytes().value();
+    EXPECT_EQ(inside(started, {"resolve", "berth.invalid"}), "resolve answered\n");
+    EXPECT_GT(guard.egress_bytes().value(), before);
+}
+
+TEST_F(NetworkTest, PastWhatIsIncludedAJobSendsSlowlyAndIsNotCut) {
+    const Elsewhere elsewhere("198.51.100");
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    workload.limits.egress_bytes = mebibyte;
+    const host_agent::Started started = start(workload);
+    ASSERT_TRUE(support::eventually(
+        [&] { return connect(started, elsewhere.address(), 8000) == allowed; }));
+    const auto send = [&](std::int64_t bytes) {
+        const auto began = std::chrono::steady_clock::now();
+        const std::string said =
+            inside(started, {"send", elsewhere.address(), "8000", std::to_string(bytes)});
+        EXPECT_EQ(said, allowed);
+        return std::chrono::steady_clock::now() - began;
+    };
+    runtime->look(workload);
+    send(mebibyte / 2);
+    // A new agent looks at once; one that runs does within half a minute.
+    runtime = make_runtime();
+    runtime->look(workload);
+    EXPECT_EQ(queue_of(started).find("tbf"), std::string::npos);
+    send(mebibyte);
+    runtime = make_runtime();
+    EXPECT_GT(runtime->look(workload).egress_bytes, mebibyte);
+    EXPECT_NE(queue_of(started).find("rate 10Mbit"), std::string::npos) << queue_of(started);
+    // Two mebibytes at ten megabits a second; a burst of 64 kB is let through at once.
+    EXPECT_GT(send(2 * mebibyte), std::chrono::milliseconds(1500));
+    runtime = make_runtime();
+    EXPECT_NO_THROW(runtime->look(workload)) << "again is harmless";
+}
+
 TEST_F(NetworkTest, APortThatIsTakenIsAnErrorAndLeavesNothing) {
     const std::uint16_t port = free_port();
     const Process service({program_path("berth-inside"), "serve", std::to_string(port)}, log());
@@ -163,10 +252,14 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
                                                                   .gateway = "10.0.0.1",
                                                                   .host_ports = {40000, 40001},
                                                                   .host_users = {998},
-                                                                  .neighbours = {"192.0.2.0/24"}});
+                                                                  .neighbours = {"192.0.2.0/24"},
+                                                                  .connections = {}});
     EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
               std::string::npos);
+    EXPECT_NE(rules.find("tcp dport 25 jump refuse"), std::string::npos);
+    EXPECT_NE(rules.find("rate over 200/second burst 400 packets"), std::string::npos);
+    EXPECT_NE(rules.find("ct state new ct count over 4096 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("ip daddr 10.0.0.0/29 meta skuid != { 998, 0 } reject"),
               std::string::npos);
 }

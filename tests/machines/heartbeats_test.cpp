@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "agent_protocol/counters.hpp"
 #include "agent_protocol/hashes.hpp"
 #include "machines/enrolled_agent.hpp"
 #include "support/eventually.hpp"
@@ -107,6 +108,19 @@ TEST_F(Agents, ThatSawAHigherFenceRaiseOurs) {
     agent.fence = (std::int64_t{1} << 53) + 1;
     EXPECT_EQ(agent.heartbeat().status, 422);
     EXPECT_EQ(machine().fence, 42);
+}
+
+TEST_F(Agents, RaiseOursByBoundedSteps) {
+    agent.heartbeat();
+    const std::int64_t ours = machine().fence;
+    agent.fence = ours + agent_protocol::fence_step_max + 1;
+    const http::Response refused = agent.heartbeat();
+    EXPECT_EQ(refused.status, 422);
+    EXPECT_NE(refused.body.find("body.fence: is beyond any"), std::string::npos) << refused.body;
+    EXPECT_EQ(machine().fence, ours);
+    agent.fence = ours + agent_protocol::fence_step_max;
+    EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(machine().fence, ours + agent_protocol::fence_step_max + 1);
 }
 
 TEST_F(Agents, OfAnotherTimeAreWarnedAndBelieved) {

@@ -159,6 +159,41 @@ TEST_F(Templates, TheListIsFilteredAndPaged) {
     EXPECT_EQ(get(query + "&kind=model").status, 422) << "a cursor belongs to its filters";
 }
 
+TEST(StarterTemplates, OfVllmNameWhatIsStartedAndLeaveNoVariableOpen) {
+    for (const TemplateRow& row : offers::starter_templates()) {
+        const auto command = offers::command_of(row);
+        EXPECT_EQ(command.empty(), row.engine != "vllm") << row.slug;
+        for (const std::string& word : command)
+            EXPECT_EQ(word.find_first_of("{}"), std::string::npos) << row.slug << " " << word;
+        if (!command.empty()) {
+            EXPECT_EQ(command.front(), "vllm");
+        }
+    }
+}
+
+TEST_F(Templates, ACommandIsKeptAndItsVariablesAreThoseOfTheTemplate) {
+    const std::string env = R"(,"env":{"MODEL_ID":"a/b","SIZE":"4"})";
+    const auto added =
+        admin("POST", "",
+              draft("mine", env + R"(,"command":["run","--model={MODEL_ID}","{SIZE}x{SIZE}"])"));
+    ASSERT_EQ(added.status, 201) << added.body;
+    EXPECT_EQ(member(added.body, "command.1"), "--model={MODEL_ID}");
+    const auto row = town.harness.app->database().read([&](db::Transaction& tx) {
+        return offers::find_template(
+            tx, offers::TemplateId{parse_uuid(member(added.body, "id")).value()});
+    });
+    ASSERT_TRUE(row);
+    EXPECT_EQ(offers::command_of(*row), (std::vector<std::string>{"run", "--model=a/b", "4x4"}));
+    EXPECT_EQ(member(admin("POST", "", draft("plain")).body, "command"), "[]");
+    for (const char* bad : {R"(["run","{OTHER}"])", R"(["--flag"])", R"(["a\u0000b"])", R"([""])",
+                            R"("run")", R"([1])"}) {
+        const auto refused =
+            admin("POST", "", draft("bad", env + R"(,"command":)" + std::string(bad)));
+        EXPECT_EQ(refused.status, 422) << bad;
+        EXPECT_NE(refused.body.find("body.command"), std::string::npos) << refused.body;
+    }
+}
+
 TEST_F(Templates, OperatorsAddPublishChangeAndTakeBack) {
     const auto added = admin("POST", "", draft("mine"));
     ASSERT_EQ(added.status, 201) << added.body;

@@ -42,16 +42,17 @@ std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
     std::vector<RecentJob> shown;
     for (const rentals::PastJob& job : rentals::past_jobs(tx, machine, recent_jobs_max)) {
         const ledger::Job booked = booked_job(tx, job.job_id);
-        shown.push_back(
-            {.job_id = job.job_id,
-             .state = std::string(enum_name(job.state)),
-             .started_at = job.started_at,
-             .ended_at = job.ended_at,
-             .rate_micro_per_hour = job.rate_per_hour,
-             .ready = job.ready,
-             .billed_ms = wire::Decimal{job.billed_ms},
-             .earned_micro = earned_with(booked),
-             .payout_delay_hours = wire::Integer<0, 100'000>{booked.payout_delay_hours}});
+        shown.push_back({.job_id = job.job_id,
+                         .state = std::string(enum_name(job.state)),
+                         .started_at = job.started_at,
+                         .ended_at = job.ended_at,
+                         .rate_micro_per_hour = job.rate_per_hour,
+                         .ready = job.ready,
+                         .billed_ms = wire::Decimal{job.billed_ms},
+                         .earned_micro = earned_with(booked),
+                         .payout_delay_hours = wire::Integer<0, 100'000>{booked.payout_delay_hours},
+                         .failure = wire::Nullable<rentals::Failure>(job.failure),
+                         .clean_error = wire::Nullable<std::string>(job.clean_error)});
     }
     return shown;
 }

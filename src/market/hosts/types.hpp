@@ -10,6 +10,7 @@
 #include "machines/listing.hpp"
 #include "machines/qualification_types.hpp"
 #include "offers/types.hpp"
+#include "rentals/types.hpp"
 
 namespace berth::hosts {
 
@@ -116,10 +117,12 @@ struct RecentJob {
     std::optional<wire::Decimal> billed_ms;
     std::optional<Micro> earned_micro;
     std::optional<wire::Integer<0, 100'000>> payout_delay_hours;
+    std::optional<wire::Nullable<rentals::Failure>> failure;
+    std::optional<wire::Nullable<std::string>> clean_error;
 };
 BOOST_DESCRIBE_STRUCT(RecentJob, (),
                       (job_id, state, started_at, ended_at, rate_micro_per_hour, ready, billed_ms,
-                       earned_micro, payout_delay_hours))
+                       earned_micro, payout_delay_hours, failure, clean_error))
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
@@ -131,6 +134,14 @@ constexpr auto wire_docs(const RecentJob*) {
         {"earned_micro", "The host's share that was posted.", "351000"},
         {"payout_delay_hours",
          "How long each posting of it matures before it can be paid out, as it was quoted.", "24"},
+        {"failure",
+         "Why it did not come up, or broke, in the words that its renter reads; null when it did "
+         "not.",
+         "null"},
+        {"clean_error",
+         "Why the agent could not clean up after it, in the agent's words; null when it could, and "
+         "before.",
+         "null"},
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "agent_protocol/counters.hpp"
 #include "base/json_text.hpp"
 #include "machines/credentials.hpp"
 #include "machines/states.hpp"
@@ -84,9 +85,12 @@ Heard heard_of(MachineId id, const Heartbeat& beat, bool overtaken, Time now) {
 }  // namespace
 
 bool adopt_fence(Machine& machine, const wire::Decimal& shown) {
-    if (shown.value >= fence_max)
-        throw Problem(Code::invalid_input, "body.fence: is beyond any that we could have given");
     if (shown.value <= machine.fence) return false;
+    if (shown.value >= fence_max || shown.value - machine.fence > agent_protocol::fence_step_max)
+        throw Problem(Code::invalid_input,
+                      fmt::format("body.fence: is beyond any that we could have given: ours is {}; "
+                                  "`berth-agent mend-fence` takes it",
+                                  machine.fence));
     machine.fence = shown.value + 1;
     return true;
 }

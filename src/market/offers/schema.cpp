@@ -55,6 +55,10 @@ constexpr db::Migration history[] = {
             "  changed_at @int NOT NULL,"
             "  CHECK (published_at IS NULL OR image_digest IS NOT NULL)"
             ") @strict;"},
+    // What is started in place of what the image would start.
+    {.feature = "offers",
+     .number = 3,
+     .sql = "ALTER TABLE templates ADD COLUMN command @text NOT NULL DEFAULT '[]';"},
 };
 
 }  // namespace

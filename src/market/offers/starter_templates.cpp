@@ -26,8 +26,8 @@ constexpr std::string_view llama_cpp_source =
 
 constexpr std::string_view openai_expose = R"([{"name":"openai","port":8000,"protocol":"http"}])";
 constexpr std::string_view vllm_notes =
-    "An OpenAI-compatible server. The host's agent starts vLLM with MODEL_ID and MAX_MODEL_LEN, "
-    "spread over as many GPUs as it takes.";
+    "An OpenAI-compatible server of vLLM, which is started with MODEL_ID and MAX_MODEL_LEN, spread "
+    "over as many GPUs as it takes.";
 constexpr std::string_view llama_cpp_notes =
     "An OpenAI-compatible server of llama.cpp, which fetches the weights when it starts.";
 
@@ -71,6 +71,10 @@ TemplateRow vllm_model(const VllmModel& model) {
                    ? fmt::format(R"(,"TENSOR_PARALLEL_SIZE":"{}")", model.min_gpu_count)
                    : "") +
               "}";
+    row.command = fmt::format(
+        R"(["vllm","serve","{{MODEL_ID}}","--host","0.0.0.0","--port","8000",)"
+        R"("--max-model-len","{{MAX_MODEL_LEN}}"{}])",
+        model.min_gpu_count > 1 ? R"(,"--tensor-parallel-size","{TENSOR_PARALLEL_SIZE}")" : "");
     row.setup_notes = vllm_notes;
     row.readiness_path = "/health";
     row.max_model_len = model.max_model_len;

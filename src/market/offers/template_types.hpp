@@ -86,6 +86,7 @@ struct Template {
     std::string engine;
     wire::Nullable<std::string> quantization;
     wire::Nullable<wire::ImageDigest> image_digest;
+    std::vector<std::string> command;
     VramFit vram_fit;
     wire::Integer<1, 1024> min_gpu_count;
     Runtime required_runtime = Runtime::cuda;
@@ -101,10 +102,10 @@ struct Template {
     wire::Nullable<Time> published_at;
 };
 BOOST_DESCRIBE_STRUCT(Template, (),
-                      (id, template_id, name, kind, engine, quantization, image_digest, vram_fit,
-                       min_gpu_count, required_runtime, exposes, env, setup_notes, readiness_path,
-                       max_model_len, min_cuda, gated, start_deadline_s, time_to_ready,
-                       published_at))
+                      (id, template_id, name, kind, engine, quantization, image_digest, command,
+                       vram_fit, min_gpu_count, required_runtime, exposes, env, setup_notes,
+                       readiness_path, max_model_len, min_cuda, gated, start_deadline_s,
+                       time_to_ready, published_at))
 constexpr auto wire_docs(const Template*) {
     return std::to_array<wire::Doc>({
         {"id", "What quotes and filters take."},
@@ -116,6 +117,10 @@ constexpr auto wire_docs(const Template*) {
         {"image_digest", "Null only before it is published, which only operators see.",
          "docker.io/vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
+        {"command",
+         "The program and its arguments, in place of what the image starts by itself; empty: that. "
+         "{NAME} stands for that variable of env.",
+         "vllm"},
         {"vram_fit", "What it needs of GPU memory."},
         {"min_gpu_count", "Of one machine.", "1"},
         {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},
@@ -177,6 +182,7 @@ struct TemplateDraft {
     wire::Text<1, 40> engine;
     std::optional<wire::Nullable<wire::Text<1, 40>>> quantization;
     std::optional<wire::Nullable<wire::ImageDigest>> image_digest;
+    std::optional<wire::List<wire::Text<1, 2000>, 0, 64>> command;
     VramFit vram_fit;
     std::optional<wire::Integer<1, 1024>> min_gpu_count;
     Runtime required_runtime = Runtime::cuda;
@@ -190,9 +196,9 @@ struct TemplateDraft {
     std::optional<wire::Integer<60, 86'400>> start_deadline_s;
 };
 BOOST_DESCRIBE_STRUCT(TemplateDraft, (),
-                      (template_id, name, kind, engine, quantization, image_digest, vram_fit,
-                       min_gpu_count, required_runtime, exposes, env, setup_notes, readiness_path,
-                       max_model_len, min_cuda, gated, start_deadline_s))
+                      (template_id, name, kind, engine, quantization, image_digest, command,
+                       vram_fit, min_gpu_count, required_runtime, exposes, env, setup_notes,
+                       readiness_path, max_model_len, min_cuda, gated, start_deadline_s))
 constexpr auto wire_docs(const TemplateDraft*) {
     return std::to_array<wire::Doc>({
         {"template_id", "The slug: small letters, digits and dashes. It never changes.",
@@ -208,6 +214,10 @@ constexpr auto wire_docs(const TemplateDraft*) {
          "Begins with its registry and ends with its digest; needed before it can be published.",
          "docker.io/vllm/vllm-openai@sha256:"
          "1d6866b87630d94f5e0cdae55ab5abb4ce0b03fcb84d9d10612f9d518d19d4fd"},
+        {"command",
+         "The program and its arguments, in place of what the image starts by itself; empty: that. "
+         "{NAME} stands for that variable of env.",
+         "vllm"},
         {"vram_fit", "What it needs of GPU memory."},
         {"min_gpu_count", "Of one machine.", "1", "1"},
         {"required_runtime", "rocm-hip is met by the backend rocm.", "cuda"},

@@ -44,6 +44,33 @@ bool is_path(std::string_view text) {
     return text.starts_with('/') && std::ranges::all_of(text, visible);
 }
 
+// The names in braces that a word asks for.
+std::vector<std::string> variables_in(std::string_view word) {
+    std::vector<std::string> names;
+    for (std::size_t open = word.find('{'); open != word.npos; open = word.find('{', open + 1)) {
+        const std::size_t close = word.find('}', open);
+        if (close == word.npos) break;
+        const std::string_view name = word.substr(open + 1, close - open - 1);
+        if (is_env_name(name)) names.emplace_back(name);
+    }
+    return names;
+}
+
+// A word with a letter that is none, or a variable that nobody sets, would be started as it stands.
+void check_command(const TemplateDraft& draft, wire::Errors& errors) {
+    if (!draft.command) return;
+    const auto is_control = [](char c) { return c < ' ' || c == 127; };
+    for (const auto& word : draft.command->value) {
+        if (std::ranges::any_of(word.value, is_control))
+            errors.add("body.command", "must have no control characters");
+        for (const std::string& name : variables_in(word.value))
+            if (!draft.env || !draft.env->contains(name))
+                errors.add("body.command", fmt::format("{{{}}} is no variable of env", name));
+    }
+    if (!draft.command->value.empty() && draft.command->value.front().value.starts_with('-'))
+        errors.add("body.command", "must begin with a program");
+}
+
 // What the types of the members cannot say.
 void check_draft(const TemplateDraft& draft) {
     wire::Errors errors;
@@ -66,6 +93,7 @@ void check_draft(const TemplateDraft& draft) {
     if (draft.image_digest && draft.image_digest->value &&
         !agent_protocol::names_registry(draft.image_digest->value->value))
         errors.add("body.image_digest", std::string(agent_protocol::no_registry));
+    check_command(draft, errors);
     if (draft.readiness_path && draft.readiness_path->value &&
         !is_path(draft.readiness_path->value->value))
         errors.add("body.readiness_path",
@@ -95,6 +123,7 @@ TemplateRow row_of(const TemplateDraft& draft) {
     row.est_kv_bytes_per_1k_tokens = draft.vram_fit.est_kv_bytes_per_1k_tokens.value;
     row.min_gpu_count = draft.min_gpu_count ? draft.min_gpu_count->value : 1;
     row.required_runtime = draft.required_runtime;
+    if (draft.command) row.command = wire::encode(draft.command->value);
     if (draft.exposes) row.exposes = wire::encode(draft.exposes->value);
     if (draft.env) row.env = wire::encode(*draft.env);
     if (draft.setup_notes) row.setup_notes = draft.setup_notes->value;
@@ -137,6 +166,16 @@ FitNeeds needs_of(const TemplateRow& row) {
             .min_cuda = row.min_cuda ? parse_version(*row.min_cuda) : std::nullopt};
 }
 
+std::vector<std::string> command_of(const TemplateRow& row) {
+    auto words = wire::decode<std::vector<std::string>>(row.command, "command");
+    const auto variables = wire::decode<std::map<std::string, std::string>>(row.env, "env");
+    for (std::string& word : words)
+        for (const std::string& name : variables_in(word))
+            if (const auto found = variables.find(name); found != variables.end())
+                word.replace(word.find("{" + name + "}"), name.size() + 2, found->second);
+    return words;
+}
+
 Template shown(const TemplateRow& row) {
     Template out;
     out.id = row.template_id;
@@ -146,6 +185,7 @@ Template shown(const TemplateRow& row) {
     out.engine = row.engine;
     out.quantization = row.quantization;
     if (row.image_digest) out.image_digest = wire::ImageDigest{*row.image_digest};
+    out.command = wire::decode<std::vector<std::string>>(row.command, "command");
     out.vram_fit = {
         {row.min_vram_bytes}, {row.est_weights_bytes}, {row.est_kv_bytes_per_1k_tokens}};
     out.min_gpu_count = {row.min_gpu_count};

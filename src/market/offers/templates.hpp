@@ -27,6 +27,7 @@ struct TemplateRow {
     std::int64_t fits_from_bytes = 0;  // smallest_vram_bytes()
     std::int64_t min_gpu_count = 1;
     Runtime required_runtime = Runtime::cuda;
+    std::string command = "[]";
     std::string exposes = "[]";
     std::string env = "{}";
     std::string setup_notes;
@@ -41,11 +42,13 @@ struct TemplateRow {
 BOOST_DESCRIBE_STRUCT(TemplateRow, (),
                       (template_id, slug, name, kind, engine, quantization, image_digest,
                        image_source, min_vram_bytes, est_weights_bytes, est_kv_bytes_per_1k_tokens,
-                       fits_from_bytes, min_gpu_count, required_runtime, exposes, env, setup_notes,
-                       readiness_path, max_model_len, min_cuda, gated, start_deadline_s,
-                       published_at, changed_at))
+                       fits_from_bytes, min_gpu_count, required_runtime, command, exposes, env,
+                       setup_notes, readiness_path, max_model_len, min_cuda, gated,
+                       start_deadline_s, published_at, changed_at))
 
 FitNeeds needs_of(const TemplateRow& row);
+// What a job of it starts, with its variables filled in; empty: what the image starts by itself.
+std::vector<std::string> command_of(const TemplateRow& row);
 Template shown(const TemplateRow& row);
 
 // For the catalog, quotes and jobs.

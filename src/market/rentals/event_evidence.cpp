@@ -6,6 +6,7 @@
 #include <functional>
 #include <set>
 
+#include "agent_protocol/payloads.hpp"
 #include "base/enum_names.hpp"
 #include "base/letters.hpp"
 #include "base/log.hpp"
@@ -110,6 +111,16 @@ bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine) {
         });
 }
 
+std::string wipe_trouble(const CleanedEvidence& cleaned) {
+    const auto has_words = [](const std::optional<agent_protocol::HostText>& words) {
+        return words && !words->value.empty();
+    };
+    if (const auto words = given(cleaned.error); has_words(words)) return presentable(words->value);
+    for (const auto& gpu : cleaned.gpus.value)
+        if (const auto words = given(gpu.error); has_words(words)) return presentable(words->value);
+    return "Not all of the memory of its GPUs was shown to be wiped.";
+}
+
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise) {
     return code ? parse_enum<FailureCode>(*code).value_or(otherwise) : otherwise;
 }
@@ -121,6 +132,18 @@ bool is_own_stop(const EndEvidence& end) {
 
 Failure failure_of(const EndEvidence& end) {
     return told(end, "The workload ended before it was ready.");
+}
+
+Failure failure_of(const agent_protocol::Ack& refused) {
+    const auto code = refused.code ? std::optional(refused.code->value) : std::nullopt;
+    Failure failure{failure_code(code, FailureCode::HOST_REJECTED),
+                    "The host refused to start the job."};
+    if (!refused.detail) return failure;
+    const auto detail =
+        wire::decode_known<agent_protocol::RefusalDetail>(refused.detail->text, "body.detail");
+    if (const auto words = given(detail.message); words && !words->value.empty())
+        failure.message += fmt::format(" The host says: {}", presentable(words->value));
+    return failure;
 }
 
 // An agent that gives a reason has ended the workload itself; how that exits is no fault.

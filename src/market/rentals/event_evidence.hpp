@@ -2,6 +2,7 @@
 #pragma once
 
 #include "agent_protocol/evidence.hpp"
+#include "agent_protocol/orders.hpp"
 #include "rentals/types.hpp"
 
 namespace berth::rentals::event_evidence {
@@ -26,11 +27,15 @@ struct Wipeable {
 // What a machine, which may be gone, has to show.
 Wipeable wipeable(db::Transaction& tx, const machines::Machine* machine);
 bool is_wiped(const CleanedEvidence& cleaned, const Wipeable& machine);
+// Why the host could not show that all of it was, in a sentence for its owner.
+std::string wipe_trouble(const CleanedEvidence& cleaned);
 
 // The code that the agent gave, where it is one of ours.
 FailureCode failure_code(const std::optional<std::string>& code, FailureCode otherwise);
 // Why a workload that ended did not come up.
 Failure failure_of(const EndEvidence& end);
+// Why a host refused to start it.
+Failure failure_of(const agent_protocol::Ack& refused);
 // What went wrong with one that had come up; none when it simply ended.
 std::optional<Failure> fault_of(const EndEvidence& end);
 

@@ -60,6 +60,10 @@ void keep_log(db::Transaction& tx, Time now, JobId job,
     save_log(tx, job, redact(text->value), now);
 }
 
+void keep_egress(db::Transaction& tx, JobId job, const agent_protocol::Maybe<Decimal>& bytes) {
+    if (const auto sent = given(bytes)) save_egress(tx, job, sent->value);
+}
+
 // A pull is waited for as long as it brings something worth the wait: its registry may be the
 // renter's own. A machine that runs processes of its own may not know how much has come.
 void note_progress(HeldJob& held, ProgressStep step, std::optional<std::int64_t> done, Time now) {
@@ -238,6 +242,7 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
     const JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, usage.log_tail);
+    keep_egress(context.tx, live.job_id, usage.egress_bytes);
     if (!live.meter_started_at) return;
     if (!is_same_workload(held, usage.container_id.value, usage.boot_id.value))
         return lose_host(context, held);
@@ -256,6 +261,7 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     JobLive& live = held.job.live;
     if (!is_live(live.state)) return;
     keep_log(context.tx, context.now, live.job_id, end.log_tail);
+    keep_egress(context.tx, live.job_id, end.egress_bytes);
     if (is_before_ready(live.state)) {
         Failure failure = event_evidence::failure_of(end);
         const Blame blame = blame_for(context.tx, held.job.terms, failure.code, context.now);
@@ -312,8 +318,11 @@ void HostAgentSide::take_cleaned(const db::Context& context, HeldJob& held,
     if (!allows(live.state, Event::cleaned, {})) find(live.state, Event::cleaned, {});
     const auto machine =
         event_evidence::wipeable(context.tx, held.machine ? &*held.machine : nullptr);
-    if (event_evidence::is_wiped(cleaned, machine))
+    if (event_evidence::is_wiped(cleaned, machine)) {
+        save_clean_error(context.tx, live.job_id, std::nullopt);
         return parts_.lifecycle.apply(context, held, Event::cleaned, {.at = context.now});
+    }
+    save_clean_error(context.tx, live.job_id, event_evidence::wipe_trouble(cleaned));
     if (allows(live.state, Event::clean_overdue, {}))
         parts_.lifecycle.apply(context, held, Event::clean_overdue,
                                {.at = context.now, .wipe_failed = true});

@@ -205,15 +205,10 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
     if (ack.kind == CommandKind::start && !rejected) {
         note_accepted(context, held);
     } else if (ack.kind == CommandKind::start && is_before_ready(state)) {
-        const auto code =
-            ack.ack.code ? std::optional(ack.ack.code->value) : std::optional<std::string>();
-        parts_.lifecycle.apply(
-            context, held, Event::start_rejected,
-            {.at = context.now,
-             .failure = Failure{event_evidence::failure_code(code, FailureCode::HOST_REJECTED),
-                                "The host refused to start the job."},
-             // A host that refused it has nobody else to blame.
-             .blame = held.job.terms.template_id ? Blame::host : Blame::nobody});
+        parts_.lifecycle.apply(context, held, Event::start_rejected,
+                               {.at = context.now,
+                                .failure = event_evidence::failure_of(ack.ack),
+                                .counts_against_machine = held.job.terms.template_id.has_value()});
     } else if (ack.kind == CommandKind::budget && !rejected) {
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");

@@ -214,6 +214,7 @@ JobRow job_of(const api::Call& call, const QuoteRow& quote,
     terms.available_until = quote.available_until;
     terms.start_deadline_s = form ? form->start_deadline_s : own_image_deadline_s;
     terms.retrieval_min_s = *call.settings<Settings>().retrieval_min_s;
+    terms.included_egress_gib = quote.included_egress_gib;
     terms.fence = machine.fence;
     terms.created_at = job.live.waiting_since = call.now;
     job.live.budget = quote.budget;
@@ -325,6 +326,10 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     if (!is_model && !request.ssh_public_key)
         throw Problem(Code::invalid_input,
                       "body.ssh_public_key: must be there, except for model templates");
+    if (request.ssh_public_key && machine.runtime_kind == machines::RuntimeKind::process)
+        throw Problem(Code::invalid_input,
+                      "body.ssh_public_key: must be left out: this machine runs engines as "
+                      "processes and gives no SSH");
     check_limits(call, *quote);
 
     machines::apply(call.context(), machine, machines::MachineEvent::reserve, {.job_id = job_id});
@@ -370,6 +375,8 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
     if (form) {
         payload.template_ = agent_protocol::StartTemplate{form->template_id.uuid, form->slug,
                                                           form->kind, form->engine};
+        if (auto command = offers::command_of(*form); !command.empty())
+            payload.command = std::move(command);
         payload.env = wire::decode<std::map<std::string, std::string>>(form->env, "env");
         payload.exposes =
             wire::decode<std::vector<agent_protocol::Exposed>>(terms.exposes, "exposes");

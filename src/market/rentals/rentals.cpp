@@ -101,14 +101,21 @@ std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
 
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max) {
     std::vector<PastJob> list;
-    for (const JobRow& job : list_machine_jobs(tx, machine, rows_max))
+    for (const JobRow& job : list_machine_jobs(tx, machine, rows_max)) {
+        const JobDetails details = find_details(tx, job.terms.job_id);
+        std::optional<Failure> failure;
+        if (details.failure_code)
+            failure = Failure{*details.failure_code, details.failure_message.value_or("")};
         list.push_back({.job_id = job.terms.job_id,
                         .state = job.live.state,
                         .started_at = job.live.meter_started_at.value_or(job.terms.created_at),
                         .ended_at = job.live.ended_at,
                         .rate_per_hour = job.terms.rate,
                         .ready = job.live.meter_started_at.has_value(),
-                        .billed_ms = job.live.accepted_ms});
+                        .billed_ms = job.live.accepted_ms,
+                        .failure = std::move(failure),
+                        .clean_error = details.clean_error});
+    }
     return list;
 }
 

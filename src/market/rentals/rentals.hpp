@@ -71,6 +71,8 @@ struct PastJob {
     Micro rate_per_hour;
     bool ready = false;
     std::int64_t billed_ms = 0;
+    std::optional<Failure> failure;
+    std::optional<std::string> clean_error;  // why the host could not clean up after it
 };
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
 

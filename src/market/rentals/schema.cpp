@@ -231,6 +231,13 @@ constexpr db::Migration history[] = {
     {.feature = "rentals",
      .number = 12,
      .sql = "ALTER TABLE quotes ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"},
+    // What a job may send at full speed, and what it has sent, null of jobs from before; and why
+    // the host could not clean up after it.
+    {.feature = "rentals",
+     .number = 13,
+     .sql = "ALTER TABLE jobs ADD COLUMN included_egress_gib @int;"
+            "ALTER TABLE jobs ADD COLUMN egress_bytes @int;"
+            "ALTER TABLE jobs ADD COLUMN clean_error @text;"},
 };
 
 }  // namespace

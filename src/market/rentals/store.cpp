@@ -38,6 +38,11 @@ const db::Query<JobDetails> save_story_sql("UPDATE jobs SET {=} WHERE job_id = $
 const db::Query<JobProgress> save_progress_sql("UPDATE jobs SET {=} WHERE job_id = $1");
 constexpr std::string_view save_log_sql =
     "UPDATE jobs SET log_tail = $2, log_at = $3 WHERE job_id = $1";
+constexpr std::string_view save_clean_error_sql =
+    "UPDATE jobs SET clean_error = $2 WHERE job_id = $1";
+constexpr std::string_view save_egress_sql =
+    "UPDATE jobs SET egress_bytes = $2 WHERE job_id = $1 "
+    "AND (egress_bytes IS NULL OR egress_bytes < $2)";
 
 const db::Query<SealedKey> list_sealed_keys_sql(
     "SELECT {} FROM jobs WHERE job_id > $1 ORDER BY job_id LIMIT $2");
@@ -266,6 +271,14 @@ void save_progress(db::Transaction& tx, const JobProgress& progress) {
 
 void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now) {
     tx.run(save_log_sql, job, tail, now);
+}
+
+void save_egress(db::Transaction& tx, JobId job, std::int64_t bytes) {
+    tx.run(save_egress_sql, job, bytes);
+}
+
+void save_clean_error(db::Transaction& tx, JobId job, const std::optional<std::string>& why) {
+    tx.run(save_clean_error_sql, job, why);
 }
 
 std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since,

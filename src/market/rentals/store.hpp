@@ -81,6 +81,7 @@ struct JobTerms {
     std::optional<std::string> readiness_path = {};
     std::string exposes = "[]";  // JSON, as its template had it
     bool has_ssh = false;
+    std::optional<std::int64_t> included_egress_gib = {};
     std::int64_t fence = 0;    // of the machine, for this job
     std::string endpoint_key;  // sealed, in base64
     Time created_at;
@@ -90,7 +91,8 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                        offer_version, template_id, template_slug, template_name, template_kind,
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
                        duration_limit_s, available_until, start_deadline_s, retrieval_min_s,
-                       readiness_path, exposes, has_ssh, fence, endpoint_key, created_at))
+                       readiness_path, exposes, has_ssh, included_egress_gib, fence, endpoint_key,
+                       created_at))
 
 // What does. One statement writes all of it.
 struct JobLive {
@@ -158,11 +160,13 @@ struct JobDetails {
     std::optional<std::string> ssh_fingerprint = {};
     std::optional<std::string> log_tail = {};
     std::optional<Time> log_at = {};
+    std::optional<std::int64_t> egress_bytes = {};
+    std::optional<std::string> clean_error = {};
 };
 BOOST_DESCRIBE_STRUCT(JobDetails, (),
                       (job_id, failure_code, failure_message, progress_step, progress_done,
                        progress_total, pull_ms, load_ms, probe_ms, endpoints, ssh_fingerprint,
-                       log_tail, log_at))
+                       log_tail, log_at, egress_bytes, clean_error))
 
 // What it takes to reach the model that a job serves.
 struct ServiceRow {
@@ -202,6 +206,9 @@ struct JobProgress {
 BOOST_DESCRIBE_STRUCT(JobProgress, (), (job_id, progress_step, progress_done, progress_total))
 void save_progress(db::Transaction& tx, const JobProgress& progress);
 void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now);
+// It never falls: a guard that was put up anew counts from nothing.
+void save_egress(db::Transaction& tx, JobId job, std::int64_t bytes);
+void save_clean_error(db::Transaction& tx, JobId job, const std::optional<std::string>& why);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
 // For each of them whether it is RUNNING.
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);

@@ -220,6 +220,26 @@ constexpr auto wire_docs(const Progress*) {
     });
 }
 
+enum class EgressState { within, nearly_used, shaped };
+BOOST_DESCRIBE_ENUM(EgressState, within, nearly_used, shaped)
+
+struct Egress {
+    Decimal used_bytes;
+    Decimal included_bytes;
+    EgressState state = EgressState::within;
+};
+BOOST_DESCRIBE_STRUCT(Egress, (), (used_bytes, included_bytes, state))
+constexpr auto wire_docs(const Egress*) {
+    return std::to_array<wire::Doc>({
+        {"used_bytes", "What the job has sent, as the host counts it.", "1048576"},
+        {"included_bytes", "What it may send at full speed, as quoted.", "1073741824000"},
+        {"state",
+         "nearly_used: more than 80 % of it; shaped: all of it, and what it sends now goes at 10 "
+         "Mb/s. It is never cut.",
+         "within"},
+    });
+}
+
 enum class JobAction { stop, raise_budget, access, relay, skip_retrieval };
 BOOST_DESCRIBE_ENUM(JobAction, stop, raise_budget, access, relay, skip_retrieval)
 
@@ -255,6 +275,7 @@ struct Job {
     Nullable<Failure> failure;
     Nullable<Progress> progress;
     Nullable<TimeToReady> time_to_ready;
+    Nullable<Egress> egress;
     std::vector<JobAction> allowed_actions;
     Nullable<Time> state_deadline;
     std::optional<AccountId> renter_id;
@@ -268,8 +289,8 @@ BOOST_DESCRIBE_STRUCT(Job, (),
                        cumulative_charge_micro, accepted_runtime_ms, funded_through, created_at,
                        meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
                        host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
-                       progress, time_to_ready, allowed_actions, state_deadline, renter_id, host_id,
-                       health_events))
+                       progress, time_to_ready, egress, allowed_actions, state_deadline, renter_id,
+                       host_id, health_events))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -306,6 +327,7 @@ constexpr auto wire_docs(const Job*) {
         {"failure", "Why it did not come up, or broke; null when it did not.", "null"},
         {"progress", "How far a start has come; null before, and once it is READY.", "null"},
         {"time_to_ready", "What the start took; null before READY.", "null"},
+        {"egress", "What it has sent; null before the host has told of it.", "null"},
         {"allowed_actions", "What can be done now.", "stop"},
         {"state_deadline", "When the service stops waiting; null when it is over.", "null"},
         {"renter_id", "Whose job it is; only operators are told."},

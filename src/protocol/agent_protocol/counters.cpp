@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "wire/open.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::agent_protocol {
@@ -45,6 +46,11 @@ std::optional<JobCounters> Counters::job(JobId id) const {
 
 std::optional<Code> Counters::take_fence(std::int64_t fence) {
     if (fence < fence_) return Code::stale_fence;
+    if (fence - fence_ > fence_step_max) {
+        refused_fence_ = fence;
+        return Code::conflict;
+    }
+    refused_fence_.reset();
     if (fence == fence_) return std::nullopt;
     save(fence, jobs_);
     fence_ = fence;
@@ -100,6 +106,14 @@ void Counters::save(std::int64_t fence, const Jobs& jobs) const {
     for (const auto& [id, job] : jobs)
         stored.jobs.value.push_back({id, {job.lease_seq}, {job.budget_version}, job.budget_micro});
     write_durably(path_, wire::encode(stored));
+}
+
+void mend_fence(const std::string& path, std::int64_t fence) {
+    Stored stored;
+    const auto text = read_durable(path);
+    if (const auto known = text ? wire::read_known<Stored>(*text) : std::nullopt) stored = *known;
+    stored.fence.value = fence;
+    write_durably(path, wire::encode(stored));
 }
 
 }  // namespace berth::agent_protocol

@@ -76,6 +76,8 @@ constexpr Message commands[] = {
     payload<ServerKeyPayload>(CommandKind::server_key,
                               "Pin this key too, and alone from the first command that it "
                               "signed."),
+    {"Any of them, refused", "The `detail` of an acknowledgement that is `rejected`.",
+     &wire::type_of<RefusalDetail>, &open<RefusalDetail>, Frame::refusal},
 };
 
 constexpr Message events[] = {
@@ -255,6 +257,12 @@ std::string framed_example(const Message& message) {
             wire::json::object ack = framed(wire::type_of<Ack>(), "detail", "");
             ack["result"] = "completed";
             ack.erase("code");
+            return wire::json::serialize(ack);
+        }
+        case Frame::refusal: {
+            wire::json::object ack = framed(wire::type_of<Ack>(), "detail", "");
+            ack["result"] = "rejected";
+            ack["code"] = "HOST_REJECTED";
             return wire::json::serialize(ack);
         }
     }

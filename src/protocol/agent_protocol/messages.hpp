@@ -11,8 +11,8 @@
 namespace berth::agent_protocol {
 
 // Where the struct of a message stands: alone, as the payload of a command, in the detail of an
-// acknowledgement, or as the evidence of an event.
-enum class Frame { alone, payload, detail, job_evidence, health_evidence };
+// acknowledgement, of one that refuses, or as the evidence of an event.
+enum class Frame { alone, payload, detail, refusal, job_evidence, health_evidence };
 
 struct Message {
     std::string_view name;   // of a payload and of evidence the kind

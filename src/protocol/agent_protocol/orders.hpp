@@ -119,7 +119,9 @@ constexpr auto wire_docs(const Ack*) {
         {"fence", "The highest one the agent knows.", "3"},
         {"result", "Begun, done, or refused."},
         {"code", "Why it was refused, such as UNKNOWN_COMMAND_KIND.", "STALE_FENCE"},
-        {"detail", "What the kind asks for: BUDGET its numbers, ROTATE_KEY the new key."},
+        {"detail",
+         "What the kind asks for: BUDGET its numbers, ROTATE_KEY the new key; of one that is "
+         "refused, why."},
     });
 }
 

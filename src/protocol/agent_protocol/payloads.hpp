@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent_protocol/evidence.hpp"
 #include "agent_protocol/orders.hpp"
 #include "wire/open.hpp"
 
@@ -17,6 +18,20 @@ namespace berth::agent_protocol {
 template <class Payload>
 Payload payload_of(const Command& command) {
     return wire::decode_known<Payload>(command.payload.text, "payload");
+}
+
+// In an acknowledgement that is rejected.
+struct RefusalDetail {
+    Maybe<HostText> message;
+};
+BOOST_DESCRIBE_STRUCT(RefusalDetail, (), (message))
+constexpr auto wire_docs(const RefusalDetail*) {
+    return std::to_array<wire::Doc>({
+        {"message",
+         "Why, in a sentence that the host and, of START, the renter read: without secrets, and "
+         "without what lies where on the host.",
+         "The host takes no job below a price that its owner has set."},
+    });
 }
 
 // ---- START
@@ -102,6 +117,7 @@ struct StartPayload {
     Micro rate_micro_per_hour;
     wire::Count duration_limit_s;
     std::string image_digest;
+    std::optional<std::vector<std::string>> command;
     wire::Nullable<StartTemplate> template_;
     std::map<std::string, std::string> env;
     std::vector<Exposed> exposes;
@@ -117,9 +133,10 @@ struct StartPayload {
 };
 BOOST_DESCRIBE_STRUCT(StartPayload, (),
                       (job_id, lease_seq, budget_version, budget_micro, funded_through,
-                       rate_micro_per_hour, duration_limit_s, image_digest, template_, env, exposes,
-                       readiness_path, gpu_count, ssh_public_key, endpoint_api_key, hub_token,
-                       included_disk_gib, included_egress_gib, start_deadline_s, profile))
+                       rate_micro_per_hour, duration_limit_s, image_digest, command, template_, env,
+                       exposes, readiness_path, gpu_count, ssh_public_key, endpoint_api_key,
+                       hub_token, included_disk_gib, included_egress_gib, start_deadline_s,
+                       profile))
 constexpr auto wire_docs(const StartPayload*) {
     return std::to_array<wire::Doc>({
         {"job_id", "The job, as beside the payload."},
@@ -132,6 +149,11 @@ constexpr auto wire_docs(const StartPayload*) {
         {"image_digest", "What to run, by its digest and by nothing else.",
          "docker.io/vllm/vllm-openai@sha256:"
          "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
+        {"command",
+         "The program and its arguments, in place of what the image starts; left out: that. Where "
+         "SSH is all that a job gives, the container goes on when that ends with 0 at once, as a "
+         "shell without a terminal does.",
+         "vllm"},
         {"template", "Null for an image of the renter's own."},
         {"env",
          "Variables of the workload. Secrets are not among them; {BERTH_API_KEY} in a value stands "

@@ -40,8 +40,9 @@ struct Limits {
     std::int64_t memory_bytes = 0;
     std::int64_t cpus = 1;
     std::int64_t pids = 4096;
-    std::int64_t work_bytes = 0;    // the size of the work volume
-    std::int64_t egress_bytes = 0;  // included; counted, 0 when nothing is
+    std::int64_t work_bytes = 0;  // the size of the work volume
+    // What it may send at full speed; empty: as much as it likes.
+    std::optional<std::int64_t> egress_bytes = {};
 };
 
 struct Workload {
@@ -50,6 +51,11 @@ struct Workload {
     std::string image;   // repository@sha256:…
     std::string engine;  // of the template; empty without one
     std::vector<std::string> arguments;
+    // The program to start and its arguments, in place of what the image would start; empty: that.
+    std::vector<std::string> command;
+    // SSH is all that it gives: an init of ours is the first process, so that a shell that finds no
+    // terminal and ends does not end the job.
+    bool has_init = false;
     std::map<std::string, std::string> environment;
     // Variables that must stand neither in arguments nor in anything that outlives the job. The
     // key of the job's endpoints is BERTH_API_KEY.
@@ -140,6 +146,9 @@ public:
     };
     virtual std::optional<Asserted> assert_profile(const ProfileQuestion& question) = 0;
 
+    // Why this runtime never takes such a workload, in a sentence for its renter; asked before
+    // anything of it is begun. Empty when it may be tried.
+    virtual std::optional<std::string> refusal(const Workload&) { return std::nullopt; }
     // Image or engine is here, whole and checked, once this returns. IMAGE_NOT_FOUND,
     // IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL, HOST_REJECTED.
     virtual void prepare(const Workload& workload, const Patience& patience,

@@ -15,6 +15,10 @@ public:
         const std::lock_guard lock(mutex_);
         return counters_.fence();
     }
+    std::optional<std::int64_t> refused_fence() const {
+        const std::lock_guard lock(mutex_);
+        return counters_.refused_fence();
+    }
     agent_protocol::JobCounters job(JobId id) const {
         const std::lock_guard lock(mutex_);
         return counters_.job(id).value_or(agent_protocol::JobCounters{id, 0, 0, {}});

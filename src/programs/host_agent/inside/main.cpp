@@ -4,6 +4,7 @@
 //     berth-inside profile             one "name value" a line; see agent/container_profile.hpp
 //     berth-inside look NAME ADDRESS PORT  the profile, a name, a connection and the cards
 //     berth-inside connect ADDRESS PORT
+//     berth-inside open ADDRESS PORT COUNT   how many connections can be had at once
 //     berth-inside resolve NAME        asks the first nameserver of /etc/resolv.conf
 //     berth-inside send ADDRESS PORT BYTES
 //     berth-inside serve PORT          answers every connection with a line of HTTP
@@ -12,6 +13,7 @@
 //     berth-inside fork COUNT          says how many processes could be made
 //     berth-inside fill FILE           says how many bytes a file could have
 //     berth-inside wait                until it is told to end, with 7
+//     berth-inside -- PROGRAM …        as the first process: see init.hpp
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +40,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "init.hpp"
 
 namespace {
 
@@ -224,6 +228,28 @@ int connect_to(const char* address, const char* port) {
     return failure == 0 ? peer : -1;
 }
 
+// All at the same time, and no longer than it takes to be asked once: who is not answered asks
+// again after a second.
+int open_many(const char* address, const char* port, int count) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(static_cast<std::uint16_t>(atoi(port)));
+    inet_pton(AF_INET, address, &to.sin_addr);
+    std::vector<pollfd> peers;
+    for (int i = 0; i < count; ++i) {
+        const int peer = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        connect(peer, reinterpret_cast<const sockaddr*>(&to), sizeof to);
+        peers.push_back({peer, POLLOUT, 0});
+    }
+    usleep(700'000);
+    poll(peers.data(), peers.size(), 0);
+    int opened = 0;
+    for (const pollfd& each : peers)
+        if (each.revents == POLLOUT) ++opened;
+    tell("opened", opened);
+    return 0;
+}
+
 int resolve(const char* name) {
     const std::string text = read_file("/etc/resolv.conf");
     const std::size_t at = text.find("nameserver ");
@@ -379,6 +405,7 @@ int wait_for_the_end() {
 
 int main(int count, char** words) {
     const std::string what = count > 1 ? words[1] : "";
+    if (what == "--") return run_as_init(words + 2);
     if (what == "profile") return profile();
     if (what == "look" && count == 5) return look_around(words[2], words[3], words[4]);
     if (what == "connect" && count == 4) {
@@ -386,6 +413,7 @@ int main(int count, char** words) {
         tell_try("connect", peer);
         return peer < 0 ? 1 : 0;
     }
+    if (what == "open" && count == 5) return open_many(words[2], words[3], atoi(words[4]));
     if (what == "resolve" && count == 3) return resolve(words[2]);
     if (what == "send" && count == 5) return send_bytes(words[2], words[3], atoll(words[4]));
     if (what == "serve" && count == 3) return listen_at(words[2], true);
@@ -394,7 +422,8 @@ int main(int count, char** words) {
     if (what == "fork" && count == 3) return fork_many(atoi(words[2]));
     if (what == "fill" && count == 3) return fill(words[2]);
     if (what == "wait") return wait_for_the_end();
-    fputs("usage: berth-inside profile|look|connect|resolve|send|serve|sink|eat|fork|fill|wait\n",
-          stderr);
+    fputs(
+        "usage: berth-inside profile|connect|open|resolve|send|serve|sink|eat|fork|fill|wait|--\n",
+        stderr);
     return 2;
 }

@@ -11,6 +11,12 @@ std::optional<std::string> due(const JobRecord& record, Time now) {
     return std::nullopt;
 }
 
+bool is_owners_time_over(const JobRecord& record, const BootClock& clock) {
+    if (!record.owners_end) return false;
+    return record.owners_end->boot_id != clock.boot_id() ||
+           clock.since_boot().count() >= record.owners_end->since_boot_us.value;
+}
+
 std::optional<Time> next_due(const JobRecord& record) {
     std::optional<Time> next = record.funded_through;
     if (record.lease_expires_at) {

@@ -13,6 +13,8 @@ inline constexpr Duration first_lease = std::chrono::seconds(90);
 
 // Why it must stop at `now`, which is the server's time; empty when it may go on.
 std::optional<std::string> due(const JobRecord& record, Time now);
+// Whether the owner's hours are over. After a reboot nobody knows how much of them was left.
+bool is_owners_time_over(const JobRecord& record, const BootClock& clock);
 // The earliest moment for which due() says something; empty when there is none.
 std::optional<Time> next_due(const JobRecord& record);
 

@@ -1,5 +1,7 @@
 #include "host_agent/job/evidence.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/json_text.hpp"
@@ -32,7 +34,31 @@ void keep_end(std::string& text, std::size_t bytes) {
     if (line != std::string::npos) text.erase(0, line + 1);
 }
 
-constexpr std::size_t brief_bytes_max = 500;
+std::string without(std::string text, const std::vector<std::string>& secrets) {
+    for (const std::string& secret : secrets)
+        for (std::size_t at = 0; !secret.empty() && (at = text.find(secret, at)) != text.npos;)
+            text.replace(at, secret.size(), "…");
+    return text;
+}
+
+// A path of more than two parts keeps its last one. Shorter ones, as /work or /bin/sh, are the same
+// in every container; what follows a host's name in an address is none.
+std::string without_folders(const std::string& text) {
+    constexpr std::string_view ends = " \"'`()[]{}<>,;=:\t\n";
+    std::string out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
+        const std::string_view word(text.data() + at, end - at);
+        const bool is_path = word.starts_with('/') && !word.starts_with("//");
+        if (is_path && std::count(word.begin(), word.end(), '/') > 2)
+            out += fmt::format("…{}", word.substr(word.rfind('/')));
+        else
+            out += word;
+        if (end < text.size()) out += text[end];
+        at = end + 1;
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -52,16 +78,28 @@ std::vector<agent_protocol::GpuWipe> told_wipes(const std::vector<gpu::Wipe>& wi
     return told;
 }
 
-std::string brief(std::string text) {
-    if (text.size() > brief_bytes_max) text.resize(brief_bytes_max);
+// Past 80 %, and past all of it.
+EgressUse egress_use(std::int64_t sent_bytes, std::int64_t included_bytes) {
+    if (sent_bytes > included_bytes) return EgressUse::all;
+    return sent_bytes > included_bytes / 5 * 4 ? EgressUse::most : EgressUse::within;
+}
+
+std::string presentable_sentence(std::string text, const std::vector<std::string>& secrets,
+                                 std::size_t bytes_max) {
+    text = without_folders(redact(without(std::move(text), secrets)));
+    std::replace_if(
+        text.begin(), text.end(), [](char letter) { return !is_for_people(letter); }, ' ');
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    if (text.size() <= bytes_max) return text;
+    // Not within a letter that takes several bytes.
+    std::size_t end = bytes_max;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    text.resize(end);
     return text;
 }
 
 std::string presentable(std::string log, const std::vector<std::string>& secrets) {
-    for (const std::string& secret : secrets)
-        for (std::size_t at = 0; !secret.empty() && (at = log.find(secret, at)) != log.npos;)
-            log.replace(at, secret.size(), "…");
-    log = redact(log);
+    log = redact(without(std::move(log), secrets));
     std::replace(log.begin(), log.end(), '\r', '\n');
     std::erase_if(log, [](char letter) { return !is_for_people(letter); });
     keep_end(log, log_tail_letters_max);

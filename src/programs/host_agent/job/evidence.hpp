@@ -22,8 +22,23 @@ struct Notice {
 };
 BOOST_DESCRIBE_STRUCT(Notice, (), (kind, deadline, billing_stopped_at))
 
-// The beginning of a sentence that tools of the host may have written: it has to fit into an event.
-std::string brief(std::string text);
+// What stands in .berth/egress.json of the work folder once most of what is included was sent.
+struct EgressNotice {
+    wire::Decimal sent_bytes;
+    wire::Decimal included_bytes;
+    bool is_slowed = false;
+};
+BOOST_DESCRIBE_STRUCT(EgressNotice, (), (sent_bytes, included_bytes, is_slowed))
+
+// How much of what is included was sent: told when it changes.
+enum class EgressUse { within, most, all };
+EgressUse egress_use(std::int64_t sent_bytes, std::int64_t included_bytes);
+
+// A sentence of ours, or one that a tool of the host has written, as the renter and the server may
+// read it: one line that fits into an event, without these secrets and without the folders of this
+// host. The last part of a path stays: it names what was missing.
+std::string presentable_sentence(std::string text, const std::vector<std::string>& secrets,
+                                 std::size_t bytes_max = 500);
 // The last of a log as it may leave the host: text, at most 8 KiB, without these secrets.
 std::string presentable(std::string log, const std::vector<std::string>& secrets);
 

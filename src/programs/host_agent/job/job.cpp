@@ -223,6 +223,8 @@ void Job::enforce_deadlines(Time now) {
         const std::lock_guard lock(mutex_);
         const bool runs = state_ == HostJobState::preparing || state_ == HostJobState::running;
         if (runs && !wants_stop()) reason = due(record_, now);
+        if (runs && !wants_stop() && is_owners_time_over(record_, context_.clock))
+            reason = "owners_hours";
     }
     if (!reason) return;
     log(Level::warn, "job_due", {{"job_id", to_string(id_)}, {"why", *reason}});

@@ -13,6 +13,7 @@
 
 #include "agent_protocol/payloads.hpp"
 #include "host_agent/job/deadlines.hpp"
+#include "host_agent/job/evidence.hpp"
 #include "host_agent/job/job_context.hpp"
 #include "host_agent/job/job_evidence.hpp"
 #include "host_agent/job/job_record.hpp"
@@ -97,9 +98,10 @@ private:
     void start_probing();
     bool has_engine_to_tell() const;
     void tell_usage();
+    bool note_egress(const Look& look);  // whether there is news of it
     void let_files_be_fetched();
     CleanedEvidence wipe();
-    void fail(const std::string& code, const std::string& sentence);
+    void fail(const std::string& code, const std::string& why);
     void end(const Look& look, bool was_stopped);
     Look look();  // and notes that it was seen
     void end_workload();
@@ -133,7 +135,8 @@ private:
     std::optional<agent_protocol::StartPayload> order_;
     Workload workload_;
     std::optional<Prober> prober_;
-    bool are_doors_open_ = false;  // of the job's thread alone
+    bool are_doors_open_ = false;               // of the job's thread alone
+    EgressUse egress_use_ = EgressUse::within;  // the same
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

@@ -21,6 +21,9 @@ struct JobContext {
     Front* front;  // null: endpoints are served without TLS, on loopback alone
     gpu::Gpus& gpus;
     std::function<std::vector<GpuName>()> gpu_names;  // as they are now
+    // Puts the owner's power limit on the cards; why it could not, empty when it could or there is
+    // none. It asks the driver, so that only a job's own thread waits for it.
+    std::function<std::optional<std::string>()> limit_power;
     const BootClock& clock;
     ServerTime& time;
     SharedCounters& counters;

@@ -44,7 +44,7 @@ std::string end_evidence(const JobRecord& record, const Look& look, const EndDet
         said.exit_code.emplace(agent_protocol::ExitCode{*look.exit_code});
     if (look.status == Look::Status::exited) said.oom.emplace(look.out_of_memory);
     if (!details.code.empty()) said.code.emplace(Name{details.code});
-    if (!details.sentence.empty()) said.message.emplace(HostText{brief(details.sentence)});
+    if (!details.sentence.empty()) said.message.emplace(HostText{details.sentence});
     if (record.stop_reason) said.reason.emplace(HostText{*record.stop_reason});
     if (look.egress_bytes) said.egress_bytes.emplace(wire::Decimal{*look.egress_bytes});
     if (details.log_tail) said.log_tail.emplace(agent_protocol::LogTail{*details.log_tail});

@@ -19,7 +19,7 @@ std::string ready_evidence(const JobRecord& record, const std::string& public_ho
 struct EndDetails {
     std::string boot_id;
     std::string code;
-    std::string sentence;
+    std::string sentence;                   // presentable
     std::optional<std::string> log_tail{};  // presentable
 };
 std::string end_evidence(const JobRecord& record, const Look& look, const EndDetails& details);

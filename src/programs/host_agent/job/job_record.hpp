@@ -25,6 +25,13 @@ struct Announced {
 };
 BOOST_DESCRIBE_STRUCT(Announced, (), (name, port, local_port, tls_key_sha256))
 
+// When the owner's hours are over, by the boot clock: no word of the server moves it.
+struct OwnersEnd {
+    std::string boot_id;
+    wire::Count since_boot_us;
+};
+BOOST_DESCRIBE_STRUCT(OwnersEnd, (), (boot_id, since_boot_us))
+
 struct JobRecord {
     wire::Constant<1> format;
     JobId job_id;
@@ -40,6 +47,7 @@ struct JobRecord {
     std::optional<std::string> ssh_host_key_fingerprint;
     std::optional<Time> funded_through;
     std::optional<Time> lease_expires_at;
+    std::optional<OwnersEnd> owners_end;
     std::optional<std::string> stop_reason;
     bool is_noticed = false;
     std::optional<Time> noticed_at;
@@ -53,8 +61,8 @@ struct JobRecord {
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (format, job_id, phase, start, doors, ssh_port, container_id, boot_id,
                        ready_us, runtime_ms, reported_ms, ssh_host_key_fingerprint, funded_through,
-                       lease_expires_at, stop_reason, is_noticed, noticed_at, is_clean_wanted,
-                       server_time, since_boot_us, saved_boot_id, unsent))
+                       lease_expires_at, owners_end, stop_reason, is_noticed, noticed_at,
+                       is_clean_wanted, server_time, since_boot_us, saved_boot_id, unsent))
 
 // The folders of jobs in the agent's, each with its record.
 class JobRecords {

@@ -1,7 +1,9 @@
 // What a job's thread does in each state.
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.hpp"
 #include "host_agent/job/job.hpp"
@@ -52,7 +54,7 @@ void Job::run() {
             pause(lock, retry_after);
         } catch (const std::exception& error) {
             log(Level::error, "job_trouble", {{"job_id", to_string(id_)}, {"why", error.what()}});
-            fail("INTERNAL", "The host made a mistake.");
+            fail("INTERNAL", fmt::format("The host made a mistake: {}", error.what()));
         }
     }
 }
@@ -99,6 +101,8 @@ void Job::bring_up() {
     const auto began = steady_clock::now();
     // What an agent before us may have left.
     if (origin_ == Origin::disk) context_.runtime.clean(workload_);
+    // A driver that was loaded anew has forgotten it.
+    if (const auto why = context_.limit_power()) throw RuntimeError("HOST_REJECTED", *why);
     const Patience patience{began + std::chrono::seconds(order_->start_deadline_s.value),
                             cancelled_};
     auto told_at = began - 1s;
@@ -242,8 +246,9 @@ void Job::watch() {
     while (!ends_ && !wants_stop()) {
         lock.unlock();
         const Look look = this->look();
-        const bool is_due =
-            context_.clock.since_boot() - told_at >= usage_every || has_engine_to_tell();
+        const bool has_egress_to_tell = note_egress(look);
+        const bool is_due = context_.clock.since_boot() - told_at >= usage_every ||
+                            has_engine_to_tell() || has_egress_to_tell;
         if (look.status == Look::Status::running && is_due) {
             told_at = context_.clock.since_boot();
             tell_usage();
@@ -285,6 +290,26 @@ bool Job::has_engine_to_tell() const {
     const std::lock_guard lock(mutex_);
     return engine_.is_probed() && engine_.is_down() != engine_.is_down_known &&
            outbox_.lacks_engine(engine_.is_down(), steady_clock::now());
+}
+
+// In a file that the workload sees; the server hears it with the next USAGE.
+bool Job::note_egress(const Look& look) {
+    if (!look.egress_bytes || !workload_.limits.egress_bytes) return false;
+    const std::int64_t included = *workload_.limits.egress_bytes;
+    const EgressUse use = egress_use(*look.egress_bytes, included);
+    if (use == std::exchange(egress_use_, use) || use == EgressUse::within) return false;
+    log(Level::info, "egress_used",
+        {{"job_id", to_string(id_)}, {"sent", *look.egress_bytes}, {"included", included}});
+    const std::string path = workload_.folder + "/notice/egress.json";
+    const EgressNotice notice{{*look.egress_bytes}, {included}, use == EgressUse::all};
+    try {
+        agent_protocol::write_durably(path, wire::encode(notice) + "\n");
+        ::chmod(path.c_str(), 0644);
+    } catch (const agent_protocol::StateLost& error) {
+        log(Level::error, "notice_not_written",
+            {{"job_id", to_string(id_)}, {"why", error.what()}});
+    }
+    return true;
 }
 
 void Job::tell_usage() {
@@ -363,7 +388,7 @@ CleanedEvidence Job::wipe() {
         context_.runtime.clean(workload_);
         said.volume_recreated = true;
     } catch (const std::exception& error) {
-        said.error.emplace(agent_protocol::HostText{brief(error.what())});
+        said.error.emplace(agent_protocol::HostText{presentable_sentence(error.what(), secrets())});
     }
     SystemRandom random;
     const std::uint64_t seed = random.below(~std::uint64_t{0});
@@ -379,8 +404,9 @@ void Job::wait_until_forgotten() {
     changed_.wait(lock, [this] { return ends_ || state_ == HostJobState::forgotten; });
 }
 
-void Job::fail(const std::string& code, const std::string& sentence) {
-    log(Level::warn, "job_failed", {{"job_id", to_string(id_)}, {"code", code}, {"why", sentence}});
+void Job::fail(const std::string& code, const std::string& why) {
+    log(Level::warn, "job_failed", {{"job_id", to_string(id_)}, {"code", code}, {"why", why}});
+    const std::string sentence = presentable_sentence(why, secrets());
     // Whatever came up of it goes down again; nothing is told before it has.
     std::optional<Look> stopped;
     try {

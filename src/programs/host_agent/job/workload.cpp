@@ -1,5 +1,8 @@
 #include "host_agent/job/workload.hpp"
 
+#include <algorithm>
+#include <limits>
+
 #include "host_agent/core/host.hpp"
 
 namespace berth::host_agent {
@@ -7,6 +10,11 @@ namespace {
 
 constexpr std::int64_t gib = 1024LL * 1024 * 1024;
 constexpr std::string_view key_mark = "{BERTH_API_KEY}";
+
+// An offer may promise more than there are numbers for.
+std::int64_t bytes_of(wire::Count gibibytes) {
+    return std::min(gibibytes.value, std::numeric_limits<std::int64_t>::max() / gib) * gib;
+}
 
 }  // namespace
 
@@ -47,10 +55,12 @@ Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload
         for (const agent_protocol::Exposed& exposed : order.exposes)
             if (exposed.name == door.name)
                 workload.serves.push_back({door.name, exposed.port.value, door.local_port.value});
+    if (order.command) workload.command = *order.command;
+    workload.has_init = workload.ssh_public_key.has_value() && workload.serves.empty();
     workload.limits.memory_bytes = ram_bytes().value_or(8 * gib) * 9 / 10;
     workload.limits.cpus = cpu_cores();
-    workload.limits.work_bytes = order.included_disk_gib.value * gib;
-    workload.limits.egress_bytes = order.included_egress_gib.value * gib;
+    workload.limits.work_bytes = bytes_of(order.included_disk_gib);
+    workload.limits.egress_bytes = bytes_of(order.included_egress_gib);
     // What is simulated cannot be handed on.
     if (context.settings.simulate_gpu.empty()) workload.gpus = context.gpu_names();
     if (!order.template_.value) return workload;

@@ -43,6 +43,7 @@ public:
         const BootClock& clock;
         bool clock_jumps = false;  // it is a simulation's
         http::Client& client;
+        const OwnersPolicy& policy;
     };
     explicit Agent(Parts parts);
 
@@ -64,6 +65,8 @@ private:
     std::vector<gpu::Health> find_health();
     void tell_health();
     agent_protocol::HostModeReport host_mode();
+    std::optional<std::string> owners_objection() const;
+    std::optional<std::string> limit_power();
     void wait_for_commands();
     void send_events();
     void enforce_deadlines();

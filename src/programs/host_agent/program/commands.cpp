@@ -109,15 +109,21 @@ void check_offered(const gpu::Inventory& inventory, const Settings& settings) {
     if (!wrong.empty()) throw std::invalid_argument("--gpus: " + wrong.front());
     for (const gpu::LeftOut& card : inventory.left_out)
         fmt::print("left out: {} {}: {}\n", card.pci_address, card.model, card.why);
-}
+    // The server may know the other of two keys alone.
+    http::Response send_by_either_key(Link & link, Identity & identity, const Call& call) {
+        http::Response response = link.send(call);
+        if (response.status != 401 || !swap_seeds(identity)) return response;
+        link.use_key(identity.seed);
+        return link.send(call);
+    }
 
-// It does little at once and is there for weeks: threads share one heap, and what was needed once,
-// as for the machine test, is given back.
-void keep_memory_small() {
-    constexpr int large_bytes = 256 * 1024;
-    ::mallopt(M_ARENA_MAX, 1);
-    ::mallopt(M_MMAP_THRESHOLD, large_bytes);
-}
+    // It does little at once and is there for weeks: threads share one heap, and what was needed
+    // once, as for the machine test, is given back.
+    void keep_memory_small() {
+        constexpr int large_bytes = 256 * 1024;
+        ::mallopt(M_ARENA_MAX, 1);
+        ::mallopt(M_MMAP_THRESHOLD, large_bytes);
+    }
 
 }  // namespace
 
@@ -186,6 +192,8 @@ int run(const Options& options) {
     Equipment equipment(state, settings);
     const std::unique_ptr<BootClock> clock = clock_of(options, identity.server);
     http::CurlClient client;
+    const OwnersPolicy policy(options.policy);
+    policy.now();  // one that cannot be read is told at once
     for (const std::string& trouble : equipment.runtime().troubles())
         log(Level::warn, "host_trouble", {{"what", trouble}});
     for (const gpu::LeftOut& card : equipment.gpus().inventory().left_out)
@@ -200,7 +208,8 @@ int run(const Options& options) {
                                    .gpus = equipment.gpus(),
                                    .clock = *clock,
                                    .clock_jumps = !options.clock_file.empty(),
-                                   .client = client});
+                                   .client = client,
+                                   .policy = policy});
     agent->start();
     log(Level::info, "agent_runs",
         {{"machine_id", to_string(*identity.machine_id)},
@@ -242,12 +251,8 @@ int leave(const Options& options) {
     const SystemBootClock clock;
     http::CurlClient client;
     Link link(client, clock, identity);
-    http::Response response = link.send({.target = "/api/v1/host-agent/leave"});
-    // It may know the other of two keys alone.
-    if (response.status == 401 && swap_seeds(identity)) {
-        link.use_key(identity.seed);
-        response = link.send({.target = "/api/v1/host-agent/leave"});
-    }
+    const http::Response response =
+        send_by_either_key(link, identity, {.target = "/api/v1/host-agent/leave"});
     if (response.status != 204 && response.status != 401)
         throw std::runtime_error(
             fmt::format("the server refused ({}): {}", response.status, response.body));
@@ -255,6 +260,27 @@ int leave(const Options& options) {
     fmt::print("{}\n", response.status == 204
                            ? "left: the machine's key is dead"
                            : "the server did not know this machine any more; it is forgotten here");
+    return 0;
+}
+
+// For an agent whose fence and the server's are too far apart, as after a server that was damaged
+// or lied, or whose counters were. What the machine is, and its key, stay as they are.
+int mend_fence(const Options& options) {
+    StateFolder state(options.state);
+    state.lock();
+    Identity identity = enrolled_identity(state);
+    const SystemBootClock clock;
+    http::CurlClient client;
+    Link link(client, clock, identity);
+    const http::Response response = send_by_either_key(
+        link, identity, {.method = "GET", .target = "/api/v1/host-agent/commands?wait_s=0"});
+    const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
+                                               : std::optional<agent_protocol::AgentOrders>();
+    if (!orders)
+        throw std::runtime_error(
+            fmt::format("the server refused ({}): {}", response.status, response.body));
+    agent_protocol::mend_fence(state.counters_path(), orders->fence);
+    fmt::print("the fence is {}, as the server says; start the agent again\n", orders->fence);
     return 0;
 }
 

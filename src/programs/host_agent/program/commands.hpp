@@ -12,5 +12,6 @@ int status(const Options& options);
 int preempt(const Options& options);
 int doctor(const Options& options);
 int leave(const Options& options);
+int mend_fence(const Options& options);
 
 }  // namespace berth::host_agent

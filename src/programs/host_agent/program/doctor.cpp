@@ -75,6 +75,18 @@ void look_at_server(Findings& findings, const std::string& server, const std::st
                   fmt::format("It cannot be used: {}.", trouble));
 }
 
+void look_at_policy(Findings& findings, const std::string& path) {
+    std::string trouble;
+    try {
+        const Policy policy = OwnersPolicy(path).now();
+        if (!hours_left(policy, local_minute(SystemClock().now())).is_open)
+            fmt::print("     outside of the owner's hours: no job is taken on now\n");
+    } catch (const std::invalid_argument& error) {
+        trouble = error.what();
+    }
+    findings.tell(trouble.empty(), fmt::format("the owner's policy {}", path), trouble);
+}
+
 }  // namespace
 
 int doctor(const Options& options) {
@@ -104,6 +116,7 @@ int doctor(const Options& options) {
         find_port(settings.port_first.value, settings.port_last.value, {}).has_value(),
         fmt::format("ports {} to {}", settings.port_first.value, settings.port_last.value),
         "All of them are in use: choose others with --ports.");
+    look_at_policy(findings, options.policy);
     if (!options.server.empty())
         look_at_server(findings, options.server, options.ca_file.value_or(""));
     const bool reachable = !settings.public_host.empty() ||

@@ -62,6 +62,12 @@ void add_host(CLI::App& command, Options& options) {
                        "host's own network, and where it is");
 }
 
+void add_policy(CLI::App& command, Options& options) {
+    command.add_option(
+        "--policy", options.policy,
+        "what its owner allows, whatever the server says (JSON) [" + options.policy + "]");
+}
+
 int run_engine(std::int64_t port, const std::string& key_file) {
     ToyEngineOptions options{port, ""};
     if (const char* key = std::getenv("BERTH_API_KEY")) options.key = key;
@@ -126,6 +132,7 @@ int run_program(int count, char** words) {
     add_host(*enrolling, options);
     CLI::App* const running = add("run", "serve jobs until told to end", run);
     add_host(*running, options);
+    add_policy(*running, options);
     running->add_option("--clock-file", options.clock_file,
                         "for development: the clock of a simulated server");
     add("status", "tell how it stands", status);
@@ -134,7 +141,10 @@ int run_program(int count, char** words) {
     CLI::App* const examining = add("doctor", "tell what is missing on this host", doctor);
     examining->add_option("--server", options.server, "also whether this server can be reached");
     add_host(*examining, options);
+    add_policy(*examining, options);
     add("leave", "end this machine's enrollment", leave);
+    add("mend-fence", "take the server's fence in place of ours, when the two are too far apart",
+        mend_fence);
 
     std::int64_t port = 0;
     std::string key_file;

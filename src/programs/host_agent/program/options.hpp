@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "host_agent/core/policy.hpp"
+
 namespace berth::host_agent {
 
 struct Ports {
@@ -28,6 +30,7 @@ struct Options {
     std::optional<std::string> driver_root;
     std::optional<std::string> allow_registry;
     std::optional<std::int64_t> store_gib;
+    std::string policy = usual_policy_file;
     std::string clock_file;  // of a simulated server; empty: time is the system's
     std::string reason = "the owner needs the machine";  // of preempt
 };

@@ -10,6 +10,8 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "host_agent/core/ports.hpp"
+#include "host_agent/job/evidence.hpp"
+#include "host_agent/job/workload.hpp"
 
 namespace berth::host_agent {
 
@@ -17,6 +19,20 @@ using agent_protocol::AckResult;
 using agent_protocol::Command;
 using agent_protocol::CommandId;
 using agent_protocol::CommandKind;
+
+namespace {
+
+constexpr const char* too_far_fence =
+    "The fence of the command is further from the host's than one step can be; `berth-agent "
+    "mend-fence` on the host takes the server's.";
+
+std::vector<std::string> secrets_in(const agent_protocol::StartPayload& order) {
+    std::vector<std::string> all{order.endpoint_api_key};
+    if (order.hub_token.value) all.push_back(*order.hub_token.value);
+    return all;
+}
+
+}  // namespace
 
 // A full disk keeps back what it concerns, and nothing of what comes behind it: to stop and to
 // clean up may be just that.
@@ -31,7 +47,9 @@ bool ServerCommands::carry_out(const agent_protocol::AgentOrders& orders) {
         }
     };
     attempt([&] {
-        parts_.counters.take_fence(orders.fence);
+        if (parts_.counters.take_fence(orders.fence) == Code::conflict)
+            log(Level::warn, "fence_refused",
+                {{"ours", parts_.counters.fence()}, {"servers", orders.fence}});
         return true;
     });
     for (const agent_protocol::Lease& lease : orders.leases)
@@ -67,6 +85,8 @@ bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& 
         if (!refused) refused = refusal(*checked.command);
         if (refused) {
             log(Level::warn, "command_refused", {{"code", code_name(*refused)}});
+            if (*refused == Code::conflict)
+                return refuse(id, std::string(code_name(*refused)), too_far_fence);
             return acknowledge(id, {AckResult::rejected, std::string(code_name(*refused))});
         }
         log(Level::info, "command", {{"kind", enum_name(checked.command->kind)}});
@@ -74,7 +94,7 @@ bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& 
     } catch (const Problem& problem) {
         log(Level::error, "command_unreadable", {{"why", problem.message}});
         forget_refused(checked.command);
-        return acknowledge(id, {AckResult::rejected, "INVALID_INPUT"});
+        return refuse(id, "INVALID_INPUT", presentable_sentence(problem.message, {}));
     } catch (const StateLost& error) {
         const bool is_start = checked.command && checked.command->kind == CommandKind::start;
         if (!is_start || !checked.command->job_id || parts_.jobs.find(*checked.command->job_id))
@@ -82,7 +102,7 @@ bool ServerCommands::answer(CommandId id, const agent_protocol::CheckedCommand& 
         // Its renter need not wait for room on this host.
         log(Level::error, "start_refused", {{"why", error.what()}});
         forget_refused(checked.command);
-        return acknowledge(id, {AckResult::rejected, "DISK_FULL"});
+        return refuse(id, "DISK_FULL", "The host has no room to write down what it is to run.");
     }
 }
 
@@ -133,7 +153,8 @@ bool ServerCommands::start_job(const Command& command) {
     const auto reject = [&](const std::string& why) {
         log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
         parts_.counters.forget(order.job_id);
-        return acknowledge(command.command_id, {AckResult::rejected, "HOST_REJECTED"});
+        return refuse(command.command_id, "HOST_REJECTED",
+                      presentable_sentence(why, secrets_in(order)));
     };
     if (const auto member = agent_protocol::find_difference(order.profile))
         return reject(fmt::format("its launch profile is not ours in {}", *member));
@@ -143,7 +164,7 @@ bool ServerCommands::start_job(const Command& command) {
     const auto others = parts_.jobs.all();
     if (std::any_of(others.begin(), others.end(),
                     [](const auto& job) { return !job->is_leaving(); }))
-        return reject("another job is on this machine");
+        return reject("Another job is on this machine.");
     // The server may have it that the machine is clean, and we are about to hear so. Left for the
     // next round, which comes soon: what is refused counts against the host.
     if (!others.empty()) return false;
@@ -155,17 +176,43 @@ bool ServerCommands::start_job(const Command& command) {
     record.job_id = order.job_id;
     record.start.text = command.payload.text;
     record.lease_expires_at = parts_.job_context.now() + first_lease;
+    if (const auto why = follow_policy(order, record)) return reject(*why);
     if (const auto why = give_ports(order, record)) return reject(*why);
+    if (const auto why =
+            parts_.job_context.runtime.refusal(workload_of(record, order, parts_.job_context)))
+        return reject(*why);
     parts_.jobs.begin(parts_.job_context, std::move(record), Job::Origin::command);
     parts_.job_context.wake_deadlines();
     return acknowledge(command.command_id, {AckResult::accepted});
 }
 
+// A policy that cannot be read allows nothing.
+std::optional<std::string> ServerCommands::follow_policy(const agent_protocol::StartPayload& order,
+                                                         JobRecord& record) const {
+    const JobContext& context = parts_.job_context;
+    Policy policy;
+    try {
+        policy = parts_.policy.now();
+    } catch (const std::invalid_argument& error) {
+        log(Level::error, "policy_unreadable", {{"why", error.what()}});
+        return "The rules of the host's owner cannot be read, so that it takes no job.";
+    }
+    const int minute = local_minute(context.clock.wall());
+    if (auto why = refusal_by(policy, order, minute)) return why;
+    if (const auto left = hours_left(policy, minute).until_closing)
+        record.owners_end =
+            OwnersEnd{context.clock.boot_id(), {(context.clock.since_boot() + *left).count()}};
+    return std::nullopt;
+}
+
 // The last port of the range is the machine test's.
 std::optional<std::string> ServerCommands::give_ports(const agent_protocol::StartPayload& order,
                                                       JobRecord& record) {
+    constexpr const char* no_port = "No port that the host has for jobs (--ports) is free.";
     const Settings& settings = parts_.job_context.settings;
-    if (settings.public_host.empty()) return "there is no --public-host under which it is reached";
+    if (settings.public_host.empty())
+        return "The host does not know under which address it is reached: its owner has to give "
+               "--public-host.";
     std::set<std::int64_t> taken;
     const auto next = [&] {
         const auto port = find_port(settings.port_first.value, settings.port_last.value - 1, taken);
@@ -176,12 +223,12 @@ std::optional<std::string> ServerCommands::give_ports(const agent_protocol::Star
         if (exposed.protocol != "http") continue;
         const auto port = next();
         const auto local = parts_.job_context.front != nullptr ? find_local_port() : port;
-        if (!port || !local) return "no port of --ports is free";
+        if (!port || !local) return no_port;
         record.doors.push_back({exposed.name, {*port}, {*local}, ""});
     }
     if (!order.ssh_public_key.value) return std::nullopt;
     const auto port = next();
-    if (!port) return "no port of --ports is free";
+    if (!port) return no_port;
     record.ssh_port.value = *port;
     return std::nullopt;
 }
@@ -267,6 +314,12 @@ bool ServerCommands::qualify(const Command& command) {
     if (!parts_.qualification.begin(order))
         log(Level::warn, "machine_test_busy", {{"run_id", to_string(order.run_id)}});
     return true;
+}
+
+bool ServerCommands::refuse(CommandId id, const std::string& code, const std::string& sentence) {
+    agent_protocol::RefusalDetail detail;
+    detail.message.emplace(agent_protocol::HostText{sentence});
+    return acknowledge(id, {AckResult::rejected, code, wire::encode(detail)});
 }
 
 bool ServerCommands::acknowledge(agent_protocol::CommandId id, const Answer& answer) {

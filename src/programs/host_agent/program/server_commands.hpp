@@ -7,6 +7,7 @@
 
 #include "agent_protocol/commands.hpp"
 #include "host_agent/core/link.hpp"
+#include "host_agent/core/policy.hpp"
 #include "host_agent/program/agent_keys.hpp"
 #include "host_agent/program/job_table.hpp"
 #include "host_agent/qualification/qualification.hpp"
@@ -22,6 +23,7 @@ public:
         JobTable& jobs;
         JobContext& job_context;  // of the jobs that are started
         Qualification& qualification;
+        const OwnersPolicy& policy;
     };
     explicit ServerCommands(const Parts& parts) : parts_(parts) {}
 
@@ -47,7 +49,12 @@ private:
         std::string detail{};
     };
     bool acknowledge(agent_protocol::CommandId id, const Answer& answer);
+    // The sentence is presentable.
+    bool refuse(agent_protocol::CommandId id, const std::string& code, const std::string& sentence);
 
+    // Why the owner does not want the job; empty when the record has what the policy asks for.
+    std::optional<std::string> follow_policy(const agent_protocol::StartPayload& order,
+                                             JobRecord& record) const;
     // Why the job cannot be taken on; empty when it was given its ports.
     std::optional<std::string> give_ports(const agent_protocol::StartPayload& order,
                                           JobRecord& record);

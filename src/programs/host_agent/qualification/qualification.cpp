@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "host_agent/core/listening.hpp"
 #include "host_agent/qualification/proof.hpp"
 #include "http/resolve.hpp"
 #include "wire/wire.hpp"
@@ -40,9 +41,10 @@ Check& with(Check& said, std::int64_t actual, std::int64_t required, std::string
 // Where the server looks whether jobs on this machine could be reached.
 class Qualification::EndpointServer final : public http::Handler {
 public:
-    EndpointServer(std::string token, std::int64_t port) : token_(std::move(token)) {
+    EndpointServer(std::string token, const std::string& public_host, std::int64_t port)
+        : token_(std::move(token)) {
         http::ServerOptions options;
-        options.address = "0.0.0.0";
+        options.address = listen_address(public_host);
         options.port = static_cast<std::uint16_t>(port);
         options.connections_max = 16;
         options.drain_max = 100ms;
@@ -223,7 +225,8 @@ void Qualification::open_endpoint(const QualifyPayload& order, TestResult& said)
     old = std::move(endpoint_);
     old.reset();
     try {
-        endpoint_ = std::make_shared<EndpointServer>(order.endpoint_token, port);
+        endpoint_ = std::make_shared<EndpointServer>(order.endpoint_token,
+                                                     parts_.settings.public_host, port);
         said.endpoint = agent_protocol::AnnouncedEndpoint{{parts_.settings.public_host}, {port}};
     } catch (const std::exception& error) {
         log(Level::warn, "no_endpoint", {{"why", error.what()}});

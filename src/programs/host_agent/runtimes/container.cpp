@@ -24,6 +24,7 @@
 #include "host_agent/runtimes/container_launch.hpp"
 #include "host_agent/runtimes/container_seccomp.hpp"
 #include "host_agent/runtimes/guard.hpp"
+#include "host_agent/runtimes/shaper.hpp"
 #include "host_agent/runtimes/volume.hpp"
 
 namespace berth::host_agent {
@@ -176,7 +177,8 @@ Started PodmanRuntime::start(const Workload& workload) {
     } catch (const std::exception& error) {
         log(Level::error, "start_failed",
             {{"job", to_string(workload.job)}, {"why", error.what()}});
-        throw RuntimeError("INTERNAL", "the host could not start the container");
+        throw RuntimeError("INTERNAL",
+                           fmt::format("the host could not start the container: {}", error.what()));
     }
 }
 
@@ -223,6 +225,7 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .log_file = workload.folder + "/log",
                           .pid_file = folder + "/pid",
                           .devices = cards_.names_for(workload.gpus),
+                          .init_program = options_.inside_program,
                           .image_is_folder = workload.image.starts_with(profile_folder())});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
@@ -244,7 +247,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
     const bool port_is_taken = outcome.why().find("address already in use") != std::string::npos;
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
         throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");
-    throw RuntimeError("INTERNAL", "the host could not start the container");
+    throw RuntimeError("INTERNAL",
+                       fmt::format("the host could not start the container: {}", outcome.why()));
 }
 
 void PodmanRuntime::put_secrets(const Workload& workload) const {
@@ -396,6 +400,7 @@ Look PodmanRuntime::look(const Workload& workload) {
     Look out;
     const auto seen = find(workload);
     out.egress_bytes = egress(workload);
+    if (seen && seen->running && out.egress_bytes) shape(workload, seen->pid, *out.egress_bytes);
     if (!seen) return out;
     out.container_id = seen->id;
     out.status = seen->running ? Look::Status::running : Look::Status::exited;
@@ -423,6 +428,24 @@ std::optional<std::int64_t> PodmanRuntime::egress(const Workload& workload) {
     const std::lock_guard lock(mutex_);
     egress_[workload.job] = {now, bytes};
     return bytes;
+}
+
+// Once for each agent that takes the job up: a queue that is there already is put there again.
+void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes) {
+    if (!workload.limits.egress_bytes || sent_bytes <= *workload.limits.egress_bytes) return;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!shaped_.insert(workload.job).second) return;
+    }
+    try {
+        slow_down(pid);
+        log(Level::info, "job_shaped", {{"job", to_string(workload.job)}, {"sent", sent_bytes}});
+    } catch (const std::exception& error) {
+        log(Level::error, "job_not_shaped",
+            {{"job", to_string(workload.job)}, {"why", error.what()}});
+        const std::lock_guard lock(mutex_);
+        shaped_.erase(workload.job);  // tried again with the next look
+    }
 }
 
 std::string PodmanRuntime::log_tail(const Workload& workload, std::size_t bytes_max) {
@@ -466,6 +489,7 @@ void PodmanRuntime::clean(const Workload& workload) {
         networks_.remove(workload.job);
         known_.erase(workload.job);
         egress_.erase(workload.job);
+        shaped_.erase(workload.job);
     }
     Guard(workload.job).remove();
     Volume(workload.folder).clean();

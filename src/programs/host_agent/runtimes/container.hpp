@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/core/runtime.hpp"
@@ -89,6 +90,7 @@ private:
     void close_ssh(const Workload& workload);
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
+    void shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes);
     void remove_secrets(const Workload& workload) const;
     void know_images();
     void keep_image(const Workload& workload);
@@ -110,6 +112,7 @@ private:
     bool are_images_known_ = false;
     std::map<JobId, Inspected> known_;  // that ran when they were last asked for
     std::map<JobId, Egress> egress_;
+    std::set<JobId> shaped_;                           // by this agent
     std::map<JobId, std::shared_ptr<SshDoor>> doors_;  // their sessions look here: never under lock
 };
 

@@ -48,15 +48,21 @@ void add_environment(std::vector<std::string>& out, const Workload& workload, bo
         add(out, {"--secret", fmt::format("{},type=env,target={}", secrets.at(value), name)});
 }
 
-// vLLM reads none of the variables that its templates have: they are its arguments. Its image names
-// another program to start than `vllm`, and which one has changed between versions.
-std::vector<std::string> vllm_arguments(const Workload& workload) {
+// What is started in place of what the image would start. A template of vLLM that names nothing,
+// as those of earlier servers, has variables which vLLM does not read: they are its arguments. Its
+// image names another program to start than `vllm`, and which one has changed between versions.
+std::vector<std::string> replaced_command(const Workload& workload) {
+    if (!workload.command.empty()) return workload.command;
     const auto& variables = workload.environment;
     const auto model = variables.find("MODEL_ID");
     if (workload.engine != "vllm" || model == variables.end() || workload.serves.empty()) return {};
-    std::vector<std::string> out = {"serve",  model->second,
-                                    "--host", "0.0.0.0",
-                                    "--port", std::to_string(workload.serves.front().port)};
+    std::vector<std::string> out = {"vllm",
+                                    "serve",
+                                    model->second,
+                                    "--host",
+                                    "0.0.0.0",
+                                    "--port",
+                                    std::to_string(workload.serves.front().port)};
     for (const auto& [name, option] : {std::pair{"MAX_MODEL_LEN", "--max-model-len"},
                                        std::pair{"TENSOR_PARALLEL_SIZE", "--tensor-parallel-size"}})
         if (const auto given = variables.find(name); given != variables.end())
@@ -100,13 +106,14 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
     for (const std::string& device : launch.devices) add(out, {"--device", device});
     add_mounts(out, launch);
-    add_environment(out, workload, launch.has_weights);
-    const std::vector<std::string> vllm = vllm_arguments(workload);
-    if (!vllm.empty()) out.emplace_back("--entrypoint=vllm");
+    add_environment(out, workload);
+    if (workload.has_init) add(out, {"--init", "--init-path=" + launch.init_program});
+    const std::vector<std::string> command = replaced_command(workload);
+    if (!command.empty()) out.push_back("--entrypoint=" + command.front());
     if (launch.image_is_folder) out.emplace_back("--rootfs");
     out.push_back(workload.image);
     out.insert(out.end(), workload.arguments.begin(), workload.arguments.end());
-    out.insert(out.end(), vllm.begin(), vllm.end());
+    if (!command.empty()) out.insert(out.end(), command.begin() + 1, command.end());
     return out;
 }
 

@@ -26,8 +26,10 @@ constexpr std::string_view closed_addresses =
 }  // namespace
 
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
-// passes on to the world: it counts as leaving. The delete would fail without a table. A reset is
-// always heard at once; other refusals the kernel sends once a second.
+// passes on to the world: it counts as leaving; so does what it asks of names, which can carry
+// anything. The delete would fail without a table. A reset is always heard at once; other refusals
+// the kernel sends once a second. What comes too fast is dropped: whoever asks again a second later
+// gets through. Mail to strangers is what abuse desks close a host's line for.
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
     std::string leaving;
     if (!network.host_ports.empty())
@@ -42,17 +44,25 @@ std::string guard_rules(const std::string& table, const GuardedNetwork& network)
 delete table inet {table}
 table inet {table} {{
   counter egress {{ }}
+  limit new_connections {{ rate over {new_per_second}/second burst {new_at_once} packets }}
   set closed {{
     type ipv4_addr; flags interval; auto-merge;
     elements = {{ {closed} }}
   }}
+  chain refuse {{
+    meta l4proto tcp reject with tcp reset
+    reject
+  }}
+  chain names {{
+    ct state new limit name new_connections drop
+    counter name egress accept
+  }}
   chain to_host {{
     type filter hook input priority -10; policy accept;
     iifname != "{bridge}" return
-    ip daddr {gateway} meta l4proto {{ tcp, udp }} th dport 53 accept
+    ip daddr {gateway} meta l4proto {{ tcp, udp }} th dport 53 jump names
     ct state established,related counter name egress accept
-    meta l4proto tcp reject with tcp reset
-    reject
+    jump refuse
   }}
   chain through {{
     type filter hook forward priority -10; policy accept;
@@ -61,8 +71,10 @@ table inet {table} {{
     iifname != "{bridge}" return
     meta nfproto != ipv4 drop
     ip saddr != {subnet} drop
-    ip daddr @closed meta l4proto tcp reject with tcp reset
-    ip daddr @closed reject
+    ip daddr @closed jump refuse
+    tcp dport 25 jump refuse
+    ct state new limit name new_connections drop
+    ct state new ct count over {open} jump refuse
     counter name egress
   }}
   chain from_host {{
@@ -76,7 +88,9 @@ table inet {table} {{
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
         fmt::arg("closed", closed), fmt::arg("leaving", leaving),
-        fmt::arg("users", fmt::join(users, ", ")));
+        fmt::arg("users", fmt::join(users, ", ")), fmt::arg("open", network.connections.open_max),
+        fmt::arg("new_per_second", network.connections.new_per_second_max),
+        fmt::arg("new_at_once", network.connections.new_at_once_max));
 }
 
 Guard::Guard(JobId job) : table_(table_of(job)) {}

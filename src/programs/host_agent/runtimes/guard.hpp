@@ -1,7 +1,8 @@
 // What of the network a job reaches: the internet and names, and nothing else. No service of the
 // host, no other job, no private, link-local, carrier or metadata address; nobody but the agent
-// reaches it, and other users of the host as little as the world. One nftables table for each job,
-// in place before its container is.
+// reaches it, and other users of the host as little as the world. What it reaches it cannot flood:
+// so many connections at once, so many new ones a second, and no mail. One nftables table for each
+// job, in place before its container is.
 #pragma once
 
 #include <sys/types.h>
@@ -15,6 +16,13 @@
 
 namespace berth::host_agent {
 
+// Far above what downloads, clusters and browsers need, and far below what scans and floods do.
+struct ConnectionLimits {
+    std::int64_t open_max = 4096;           // from the job to the internet, at once
+    std::int64_t new_per_second_max = 200;  // names that are asked for among them
+    std::int64_t new_at_once_max = 400;     // after a pause
+};
+
 struct GuardedNetwork {
     std::string bridge;
     std::string subnet;   // "10.213.0.0/29"
@@ -25,6 +33,7 @@ struct GuardedNetwork {
     std::vector<uid_t> host_users;
     // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".
     std::vector<std::string> neighbours;
+    ConnectionLimits connections{};
 };
 
 class Guard {

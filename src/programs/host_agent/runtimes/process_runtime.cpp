@@ -242,28 +242,35 @@ std::vector<std::string> ProcessRuntime::troubles() {
     return all;
 }
 
-Engine ProcessRuntime::engine_for(const Workload& workload) const {
+std::optional<Engine> ProcessRuntime::engine_for(const Workload& workload) const {
     for (const Engine& engine : setup_.engines.engines)
         if (engine.name == workload.engine) return engine;
     if (setup_.has_toy)
-        return {workload.engine, setup_.program, {toy_command, "--port", "{port}"}, {}, {}};
-    throw RuntimeError("HOST_REJECTED",
-                       fmt::format("This host has no engine '{}'.", workload.engine));
+        return Engine{workload.engine, setup_.program, {toy_command, "--port", "{port}"}, {}, {}};
+    return std::nullopt;
 }
 
+std::optional<std::string> ProcessRuntime::refusal(const Workload& workload) {
+    if (workload.kind != JobKind::model) return "This host runs models only, and no images.";
+    if (workload.ssh_public_key) return "This host gives no SSH.";
+    const auto engine = engine_for(workload);
+    if (!engine) return fmt::format("This host has no engine '{}'.", workload.engine);
+    if (::access(engine->program.c_str(), X_OK) != 0)
+        return "The host's engine is not there any more.";
+    return std::nullopt;
+}
+
+// Between the two questions an engine may have gone.
 void ProcessRuntime::prepare(const Workload& workload, const Patience&,
                              const std::function<void(const Progress&)>&) {
-    if (workload.kind != JobKind::model)
-        throw RuntimeError("HOST_REJECTED", "This host runs models only, and no images.");
-    if (workload.ssh_public_key) throw RuntimeError("HOST_REJECTED", "This host gives no SSH.");
-    const Engine engine = engine_for(workload);
-    if (::access(engine.program.c_str(), X_OK) != 0)
-        throw RuntimeError("HOST_REJECTED", "The host's engine is not there any more.");
+    if (const auto why = refusal(workload)) throw RuntimeError("HOST_REJECTED", *why);
 }
 
 Started ProcessRuntime::start(const Workload& workload) {
     const bool is_wrapped = !bubblewrap_.empty();
-    const Engine engine = engine_for(workload);
+    const auto found = engine_for(workload);
+    if (!found) throw RuntimeError("HOST_REJECTED", "The host's engine is not there any more.");
+    const Engine& engine = *found;
     const std::string work = work_seen(workload, is_wrapped);
     make_work(workload, is_wrapped);
     Launch launch;

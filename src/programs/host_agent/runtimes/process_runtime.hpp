@@ -58,7 +58,7 @@ public:
     std::vector<JobId> present() override;
 
 private:
-    Engine engine_for(const Workload& workload) const;
+    std::optional<Engine> engine_for(const Workload& workload) const;
 
     const Setup setup_;
     const std::string bubblewrap_;  // its path; empty when it is not there

@@ -116,6 +116,23 @@ bool ran_out_of_memory(const std::string& group) {
     return false;
 }
 
+// No program that we become sees what is open from here up. The kernel does it at once from 5.11
+// on; an older one is asked for each. Safe between fork and exec.
+void hide_from(unsigned first) {
+    if (::close_range(first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    for (rlim_t file = first; file < files.rlim_cur; ++file)
+        ::fcntl(static_cast<int>(file), F_SETFD, FD_CLOEXEC);
+}
+
+void close_from(unsigned first) {
+    if (::close_range(first, ~0U, 0) == 0) return;
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    for (rlim_t file = first; file < files.rlim_cur; ++file) ::close(static_cast<int>(file));
+}
+
 struct Filter {
     std::string program = process_filter();
     int file = ::memfd_create("filter", MFD_CLOEXEC);  // the same, to hand on
@@ -161,6 +178,7 @@ struct Filter {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // another user: asked for anew
     }
     ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    hide_from(filter_descriptor);
     if (!filter.put_on_or_hand_on(launch.hands_filter_on)) ::_exit(126);
     ::execve(command.front(), command.data(), environment.data());
     ::dprintf(2, "%s: %s\n", command.front(), std::strerror(errno));
@@ -304,6 +322,9 @@ bool is_alive(const ProcessName& name) {
 int run_shim(int input, int output) {
     // Not the agent's child: nobody has to wait for us.
     if (const pid_t child = ::fork(); child != 0) return child < 0 ? 1 : 0;
+    // What the agent had open, its listeners among them, would stay open for as long as we do, and
+    // the next agent would find its ports taken.
+    close_from(STDERR_FILENO + 1);
     ::setsid();
     ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     ::signal(SIGPIPE, SIG_IGN);

@@ -48,6 +48,7 @@ BOOST_DESCRIBE_STRUCT(ProcessEnd, (), (exit_code, out_of_memory, ended_us))
 inline constexpr std::size_t log_bytes_max = 256 * 1024;  // of each of the two files
 
 // Reads a Launch from `input`, says "started" on `output` or why it could not. Its exit status.
+// Both are of the three that every program has: whatever else is open is closed first.
 int run_shim(int input, int output);
 
 std::optional<ProcessName> name_process(pid_t pid);  // empty when there is none
