@@ -208,7 +208,8 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
         parts_.lifecycle.apply(context, held, Event::start_rejected,
                                {.at = context.now,
                                 .failure = event_evidence::failure_of(ack.ack),
-                                .counts_against_machine = held.job.terms.template_id.has_value()});
+                                // A host that refused it has nobody else to blame.
+                                .blame = held.job.terms.template_id ? Blame::host : Blame::nobody});
     } else if (ack.kind == CommandKind::budget && !rejected) {
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");

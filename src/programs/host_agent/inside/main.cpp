@@ -423,7 +423,8 @@ int main(int count, char** words) {
     if (what == "fill" && count == 3) return fill(words[2]);
     if (what == "wait") return wait_for_the_end();
     fputs(
-        "usage: berth-inside profile|connect|open|resolve|send|serve|sink|eat|fork|fill|wait|--\n",
+        "usage: berth-inside "
+        "profile|look|connect|open|resolve|send|serve|sink|eat|fork|fill|wait|--\n",
         stderr);
     return 2;
 }

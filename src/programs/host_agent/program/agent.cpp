@@ -87,7 +87,7 @@ Agent::Agent(Parts parts)
       keys_(parts_.state, link_, parts_.identity),
       qualification_({link_, counters_, parts_.gpus, parts_.runtime, parts_.settings,
                       parts_.state.folder(), parts_.identity.server}),
-      commands_({link_, counters_, keys_, jobs_, job_context_, qualification_}) {}
+      commands_({link_, counters_, keys_, jobs_, job_context_, qualification_, parts_.policy}) {}
 
 void Agent::start() {
     manifest_hash_ = agent_protocol::manifest_hash(look_at_host());
@@ -309,226 +309,223 @@ agent_protocol::HostModeReport Agent::host_mode() {
     if (const std::string obstacle = parts_.runtime.obstacle(); !obstacle.empty()) {
         report.offerable = false;
         report.reasons.value.push_back({obstacle.substr(0, 200)});
-        if (const auto why = owners_objection()) {
-            report.offerable = false;
-            report.reasons.value.push_back({presentable_sentence(*why, {}, reason_bytes_max)});
-        }
-        for (const gpu::User& user : parts_.gpus.users()) {
-            report.offerable = false;
-            if (report.reasons.value.size() < 16)
-                report.reasons.value.push_back({gpu::in_words(user).substr(0, 200)});
-        }
-        return report;
     }
+    if (const auto why = owners_objection()) {
+        report.offerable = false;
+        report.reasons.value.push_back({presentable_sentence(*why, {}, reason_bytes_max)});
+    }
+    for (const gpu::User& user : parts_.gpus.users()) {
+        report.offerable = false;
+        if (report.reasons.value.size() < 16)
+            report.reasons.value.push_back({gpu::in_words(user).substr(0, 200)});
+    }
+    return report;
+}
 
-    // Why no job would be taken on now, whatever it is.
-    std::optional<std::string> Agent::owners_objection() const {
+// Why no job would be taken on now, whatever it is.
+std::optional<std::string> Agent::owners_objection() const {
+    try {
+        const Policy policy = parts_.policy.now();
+        if (!hours_left(policy, local_minute(parts_.clock.wall())).is_open)
+            return fmt::format("it is rented out from {} until {} only", policy.hours->from,
+                               policy.hours->until);
+        return std::nullopt;
+    } catch (const std::invalid_argument& error) {
+        log(Level::error, "policy_unreadable", {{"why", error.what()}});
+        return "the owner's policy cannot be read";
+    }
+}
+
+// Of cards that are not simulated.
+std::optional<std::string> Agent::limit_power() {
+    try {
+        const Policy policy = parts_.policy.now();
+        if (!policy.power_limit_w || !parts_.settings.simulate_gpu.empty()) return std::nullopt;
+        return host_agent::limit_power(job_context_.gpu_names(), policy.power_limit_w->value);
+    } catch (const std::invalid_argument& error) {
+        log(Level::error, "policy_unreadable", {{"why", error.what()}});
+        return "The rules of the host's owner cannot be read.";
+    }
+}
+
+// ---- Commands
+
+void Agent::wait_for_commands() {
+    const Call wait{
+        .method = "GET",
+        .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", commands_wait / 1s),
+        .total_max = commands_wait + 15s};
+    Duration backoff = 1s;
+    for (;;) {
+        bool is_done = false;
+        const auto began = steady_clock::now();
         try {
-            const Policy policy = parts_.policy.now();
-            if (!hours_left(policy, local_minute(parts_.clock.wall())).is_open)
-                return fmt::format("it is rented out from {} until {} only", policy.hours->from,
-                                   policy.hours->until);
-            return std::nullopt;
-        } catch (const std::invalid_argument& error) {
-            log(Level::error, "policy_unreadable", {{"why", error.what()}});
-            return "the owner's policy cannot be read";
+            const http::Response response = link_.send(wait);
+            const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
+                                                       : std::optional<AgentOrders>();
+            if (orders) {
+                time_.hear(orders->server_time);
+                is_done = commands_.carry_out(*orders);
+                // Whoever does not let us wait is not asked all the time.
+                if (orders->commands.empty() && steady_clock::now() - began < 1s)
+                    std::this_thread::sleep_for(1s);
+            }
+        } catch (const http::TransportError&) {
+            // Heartbeats tell of it.
+        } catch (const StateLost& error) {
+            // Not acknowledged: it comes again.
+            log(Level::error, "state_not_written", {{"why", error.what()}});
         }
-    }
-
-    // Of cards that are not simulated.
-    std::optional<std::string> Agent::limit_power() {
-        try {
-            const Policy policy = parts_.policy.now();
-            if (!policy.power_limit_w || !parts_.settings.simulate_gpu.empty()) return std::nullopt;
-            return host_agent::limit_power(job_context_.gpu_names(), policy.power_limit_w->value);
-        } catch (const std::invalid_argument& error) {
-            log(Level::error, "policy_unreadable", {{"why", error.what()}});
-            return "The rules of the host's owner cannot be read.";
+        if (is_done) {
+            backoff = 1s;
+            continue;
         }
+        std::this_thread::sleep_for(backoff);
+        backoff = std::min<Duration>(backoff * 2, backoff_max);
     }
+}
 
-    // ---- Commands
+// ---- Events
 
-    void Agent::wait_for_commands() {
-        const Call wait{
-            .method = "GET",
-            .target = fmt::format("/api/v1/host-agent/commands?wait_s={}", commands_wait / 1s),
-            .total_max = commands_wait + 15s};
-        Duration backoff = 1s;
-        for (;;) {
-            bool is_done = false;
-            const auto began = steady_clock::now();
+void Agent::send_events() {
+    for (;;) {
+        bool has_sent = false;
+        for (const auto& job : jobs_.all()) {
+            const auto outgoing = job->next_outgoing(steady_clock::now());
+            if (!outgoing) continue;
+            has_sent = true;
             try {
-                const http::Response response = link_.send(wait);
-                const auto orders = response.status == 200
-                                        ? agent_protocol::read_orders(response.body)
-                                        : std::optional<AgentOrders>();
-                if (orders) {
-                    time_.hear(orders->server_time);
-                    is_done = commands_.carry_out(*orders);
-                    // Whoever does not let us wait is not asked all the time.
-                    if (orders->commands.empty() && steady_clock::now() - began < 1s)
-                        std::this_thread::sleep_for(1s);
-                }
+                const http::Response response = link_.send(
+                    {.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
+                     .body = outgoing->body,
+                     .total_max = 30s});  // the server asks the endpoint before it answers READY
+                job->answered(*outgoing, response.status, response.body);
             } catch (const http::TransportError&) {
-                // Heartbeats tell of it.
+                job->unanswered();
+            } catch (const Problem& problem) {
+                log(Level::warn, "answer_unreadable", {{"why", problem.message}});
+                job->unanswered();
             } catch (const StateLost& error) {
-                // Not acknowledged: it comes again.
                 log(Level::error, "state_not_written", {{"why", error.what()}});
+                job->unanswered();
             }
-            if (is_done) {
-                backoff = 1s;
-                continue;
-            }
-            std::this_thread::sleep_for(backoff);
-            backoff = std::min<Duration>(backoff * 2, backoff_max);
         }
+        forget_cleaned();
+        if (has_sent) continue;
+        auto next = steady_clock::now() + 60s;
+        for (const auto& job : jobs_.all())
+            if (const auto at = job->next_try()) next = std::min(next, *at);
+        const auto left = std::chrono::duration_cast<Duration>(next - steady_clock::now());
+        sender_wake_.wait(std::max<Duration>(left, 1ms));
     }
+}
 
-    // ---- Events
-
-    void Agent::send_events() {
-        for (;;) {
-            bool has_sent = false;
-            for (const auto& job : jobs_.all()) {
-                const auto outgoing = job->next_outgoing(steady_clock::now());
-                if (!outgoing) continue;
-                has_sent = true;
-                try {
-                    const http::Response response = link_.send(
-                        {.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
-                         .body = outgoing->body,
-                         .total_max =
-                             30s});  // the server asks the endpoint before it answers READY
-                    job->answered(*outgoing, response.status, response.body);
-                } catch (const http::TransportError&) {
-                    job->unanswered();
-                } catch (const Problem& problem) {
-                    log(Level::warn, "answer_unreadable", {{"why", problem.message}});
-                    job->unanswered();
-                } catch (const StateLost& error) {
-                    log(Level::error, "state_not_written", {{"why", error.what()}});
-                    job->unanswered();
-                }
-            }
-            forget_cleaned();
-            if (has_sent) continue;
-            auto next = steady_clock::now() + 60s;
-            for (const auto& job : jobs_.all())
-                if (const auto at = job->next_try()) next = std::min(next, *at);
-            const auto left = std::chrono::duration_cast<Duration>(next - steady_clock::now());
-            sender_wake_.wait(std::max<Duration>(left, 1ms));
-        }
-    }
-
-    void Agent::forget_cleaned() {
-        for (const auto& job : jobs_.all()) {
-            if (!job->is_forgotten()) continue;
-            const JobId id = job->id();
-            jobs_.remove(id);
-            try {
-                job_context_.records.forget(id);
-                counters_.forget(id);
-            } catch (const std::exception& error) {
-                log(Level::error, "state_not_written", {{"why", error.what()}});
-            }
-            log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});
-            heartbeat_wake_.raise();
-        }
-    }
-
-    // ---- Deadlines
-
-    void Agent::enforce_deadlines() {
-        for (;;) {
-            Duration left = 1s;
-            if (const auto now = time_.now()) {
-                for (const auto& job : jobs_.all()) {
-                    job->enforce_deadlines(*now);
-                    if (const auto next = next_due(job->record()); next && *next > *now)
-                        left = std::min(left, *next - *now);
-                }
-            }
-            qualification_.tidy();
-            deadlines_wake_.wait(std::max<Duration>(jobs_.all().empty() ? 5s : left, 1ms));
-        }
-    }
-
-    // Time that passes at once wakes nobody by itself.
-    void Agent::follow_jumps() {
-        const auto lead = [this] {
-            return parts_.clock.since_boot() -
-                   std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
-        };
-        for (Duration before = lead();; std::this_thread::sleep_for(10ms)) {
-            const Duration now = lead();
-            if (now - before < 1s) continue;
-            before = now;
-            heartbeat_wake_.raise();
-            deadlines_wake_.raise();
-        }
-    }
-
-    // ---- For the owner
-
-    std::string Agent::handle(const std::string& request) {
-        if (request == "status") return status();
-        if (request.starts_with("preempt ")) return preempt(request.substr(8));
-        return "unknown request";
-    }
-
-    std::string Agent::status() {
-        std::string text =
-            fmt::format("machine {}\nserver {}\n", to_string(*parts_.identity.machine_id),
-                        parts_.identity.server);
-        {
-            const std::lock_guard lock(contact_mutex_);
-            text += contact_.heard_at ? fmt::format("heard {}\n", to_rfc3339(*contact_.heard_at))
-                                      : "not heard yet\n";
-            if (!contact_.trouble.empty()) text += fmt::format("trouble {}\n", contact_.trouble);
-            for (const std::string& warning : contact_.warnings)
-                text += fmt::format("warning {}\n", warning);
-        }
-        text += fmt::format("fence {}\n", counters_.fence());
-        if (const auto refused = counters_.refused_fence())
-            text += fmt::format(
-                "trouble the server's fence is {}, which is more than a step above ours. If it is "
-                "right, stop the agent and run `berth-agent mend-fence`.\n",
-                *refused);
-        for (const auto& job : jobs_.all()) {
-            const JobRecord record = job->record();
-            text += fmt::format(
-                "job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
-                record.funded_through ? " until " + to_rfc3339(*record.funded_through) : "");
-        }
-        return text;
-    }
-
-    std::string Agent::preempt(const std::string& reason) {
-        const auto held = jobs_.all();
-        if (held.empty()) return "no job runs on this machine";
-        const auto& job = held.front();
-        agent_protocol::PreemptNoticeEvidence notice;
-        notice.reason.emplace(agent_protocol::HostText{reason});
-        agent_protocol::JobEvent event;
-        event.fence.value = counters_.fence();
-        event.lease_seq.value = counters_.job(job->id()).lease_seq;
-        event.kind = agent_protocol::JobEventKind::preempt_notice;
-        event.at = job_context_.now();
-        event.evidence.text = wire::encode(notice);
+void Agent::forget_cleaned() {
+    for (const auto& job : jobs_.all()) {
+        if (!job->is_forgotten()) continue;
+        const JobId id = job->id();
+        jobs_.remove(id);
         try {
-            const http::Response response =
-                link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
-                            .body = wire::encode(event)});
-            if (response.status != 200)
-                return fmt::format("refused by the server ({}): {}", response.status,
-                                   response.body);
-        } catch (const http::TransportError& error) {
-            return fmt::format("the server was not reached: {}", error.what());
+            job_context_.records.forget(id);
+            counters_.forget(id);
+        } catch (const std::exception& error) {
+            log(Level::error, "state_not_written", {{"why", error.what()}});
         }
-        job->note_notice();
+        log(Level::info, "job_forgotten", {{"job_id", to_string(id)}});
         heartbeat_wake_.raise();
-        return fmt::format("notice given to job {}", to_string(job->id()));
     }
+}
+
+// ---- Deadlines
+
+void Agent::enforce_deadlines() {
+    for (;;) {
+        Duration left = 1s;
+        if (const auto now = time_.now()) {
+            for (const auto& job : jobs_.all()) {
+                job->enforce_deadlines(*now);
+                if (const auto next = next_due(job->record()); next && *next > *now)
+                    left = std::min(left, *next - *now);
+            }
+        }
+        qualification_.tidy();
+        deadlines_wake_.wait(std::max<Duration>(jobs_.all().empty() ? 5s : left, 1ms));
+    }
+}
+
+// Time that passes at once wakes nobody by itself.
+void Agent::follow_jumps() {
+    const auto lead = [this] {
+        return parts_.clock.since_boot() -
+               std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
+    };
+    for (Duration before = lead();; std::this_thread::sleep_for(10ms)) {
+        const Duration now = lead();
+        if (now - before < 1s) continue;
+        before = now;
+        heartbeat_wake_.raise();
+        deadlines_wake_.raise();
+    }
+}
+
+// ---- For the owner
+
+std::string Agent::handle(const std::string& request) {
+    if (request == "status") return status();
+    if (request.starts_with("preempt ")) return preempt(request.substr(8));
+    return "unknown request";
+}
+
+std::string Agent::status() {
+    std::string text = fmt::format("machine {}\nserver {}\n",
+                                   to_string(*parts_.identity.machine_id), parts_.identity.server);
+    {
+        const std::lock_guard lock(contact_mutex_);
+        text += contact_.heard_at ? fmt::format("heard {}\n", to_rfc3339(*contact_.heard_at))
+                                  : "not heard yet\n";
+        if (!contact_.trouble.empty()) text += fmt::format("trouble {}\n", contact_.trouble);
+        for (const std::string& warning : contact_.warnings)
+            text += fmt::format("warning {}\n", warning);
+    }
+    text += fmt::format("fence {}\n", counters_.fence());
+    if (const auto refused = counters_.refused_fence())
+        text += fmt::format(
+            "trouble the server's fence is {}, which is more than a step above ours. If it is "
+            "right, stop the agent and run `berth-agent mend-fence`.\n",
+            *refused);
+    for (const auto& job : jobs_.all()) {
+        const JobRecord record = job->record();
+        text += fmt::format(
+            "job {} {}{}\n", to_string(job->id()), enum_name(record.phase),
+            record.funded_through ? " until " + to_rfc3339(*record.funded_through) : "");
+    }
+    return text;
+}
+
+std::string Agent::preempt(const std::string& reason) {
+    const auto held = jobs_.all();
+    if (held.empty()) return "no job runs on this machine";
+    const auto& job = held.front();
+    agent_protocol::PreemptNoticeEvidence notice;
+    notice.reason.emplace(agent_protocol::HostText{reason});
+    agent_protocol::JobEvent event;
+    event.fence.value = counters_.fence();
+    event.lease_seq.value = counters_.job(job->id()).lease_seq;
+    event.kind = agent_protocol::JobEventKind::preempt_notice;
+    event.at = job_context_.now();
+    event.evidence.text = wire::encode(notice);
+    try {
+        const http::Response response =
+            link_.send({.target = "/api/v1/host-agent/jobs/" + to_string(job->id()) + "/events",
+                        .body = wire::encode(event)});
+        if (response.status != 200)
+            return fmt::format("refused by the server ({}): {}", response.status, response.body);
+    } catch (const http::TransportError& error) {
+        return fmt::format("the server was not reached: {}", error.what());
+    }
+    job->note_notice();
+    heartbeat_wake_.raise();
+    return fmt::format("notice given to job {}", to_string(job->id()));
+}
 
 }  // namespace berth::host_agent

@@ -109,21 +109,23 @@ void check_offered(const gpu::Inventory& inventory, const Settings& settings) {
     if (!wrong.empty()) throw std::invalid_argument("--gpus: " + wrong.front());
     for (const gpu::LeftOut& card : inventory.left_out)
         fmt::print("left out: {} {}: {}\n", card.pci_address, card.model, card.why);
-    // The server may know the other of two keys alone.
-    http::Response send_by_either_key(Link & link, Identity & identity, const Call& call) {
-        http::Response response = link.send(call);
-        if (response.status != 401 || !swap_seeds(identity)) return response;
-        link.use_key(identity.seed);
-        return link.send(call);
-    }
+}
 
-    // It does little at once and is there for weeks: threads share one heap, and what was needed
-    // once, as for the machine test, is given back.
-    void keep_memory_small() {
-        constexpr int large_bytes = 256 * 1024;
-        ::mallopt(M_ARENA_MAX, 1);
-        ::mallopt(M_MMAP_THRESHOLD, large_bytes);
-    }
+// The server may know the other of two keys alone.
+http::Response send_by_either_key(Link& link, Identity& identity, const Call& call) {
+    http::Response response = link.send(call);
+    if (response.status != 401 || !swap_seeds(identity)) return response;
+    link.use_key(identity.seed);
+    return link.send(call);
+}
+
+// It does little at once and is there for weeks: threads share one heap, and what was needed
+// once, as for the machine test, is given back.
+void keep_memory_small() {
+    constexpr int large_bytes = 256 * 1024;
+    ::mallopt(M_ARENA_MAX, 1);
+    ::mallopt(M_MMAP_THRESHOLD, large_bytes);
+}
 
 }  // namespace
 

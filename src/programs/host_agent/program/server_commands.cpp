@@ -157,10 +157,10 @@ bool ServerCommands::start_job(const Command& command) {
                       presentable_sentence(why, secrets_in(order)));
     };
     if (const auto member = agent_protocol::find_difference(order.profile))
-        return reject(fmt::format("its launch profile is not ours in {}", *member));
+        return reject(fmt::format("Its launch profile is not ours in {}.", *member));
     for (const auto& [name, value] : order.env)
         if (agent_protocol::is_loader_variable(name))
-            return reject(fmt::format("its environment has {}", name));
+            return reject(fmt::format("Its environment has {}.", name));
     const auto others = parts_.jobs.all();
     if (std::any_of(others.begin(), others.end(),
                     [](const auto& job) { return !job->is_leaving(); }))

@@ -106,7 +106,7 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
     for (const std::string& device : launch.devices) add(out, {"--device", device});
     add_mounts(out, launch);
-    add_environment(out, workload);
+    add_environment(out, workload, launch.has_weights);
     if (workload.has_init) add(out, {"--init", "--init-path=" + launch.init_program});
     const std::vector<std::string> command = replaced_command(workload);
     if (!command.empty()) out.push_back("--entrypoint=" + command.front());

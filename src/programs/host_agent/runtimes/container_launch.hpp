@@ -20,7 +20,6 @@ struct ContainerLaunch {
     std::string log_file;
     std::string pid_file;                   // gets the number of the first process
     std::vector<std::string> devices = {};  // as podman calls the cards
-    std::string pid_file;                   // gets the number of the first process
     std::string init_program;               // berth-inside, for workloads that have an init
     bool image_is_folder = false;
 };

@@ -47,6 +47,7 @@ public:
     std::optional<std::string> version() override;
     std::vector<std::string> troubles() override;
     std::optional<Asserted> assert_profile(const ProfileQuestion&) override { return std::nullopt; }
+    std::optional<std::string> refusal(const Workload& workload) override;
     void prepare(const Workload& workload, const Patience& patience,
                  const std::function<void(const Progress&)>& told) override;
     Started start(const Workload& workload) override;
