@@ -187,7 +187,7 @@ TEST_F(PullTest, WithoutItsNetworkAServiceOfTheHostWouldBeAsked) {
 }
 
 TEST_F(PullTest, EndsWhereTheDiskWouldHaveTooLittleLeft) {
-    const auto full = [&](std::int64_t floor_bytes, std::int64_t image_bytes_max) {
+    const auto full = [&](std::int64_t floor, std::int64_t image_max) {
         const std::atomic<bool> cancelled = false;
         std::ofstream(folder + "/logins") << "{}";
         try {
@@ -198,8 +198,8 @@ TEST_F(PullTest, EndsWhereTheDiskWouldHaveTooLittleLeft) {
                  .folder = folder + "/pulled",
                  .login_file = folder + "/logins",
                  .registries = host_agent::parse_registries(registries),
-                 .floor_bytes = floor_bytes,
-                 .image_bytes_max = image_bytes_max},
+                 .floor_bytes = floor,
+                 .image_bytes_max = image_max},
                 {std::chrono::steady_clock::now() + std::chrono::seconds(20), cancelled}, {});
         } catch (const host_agent::RuntimeError& error) {
             EXPECT_FALSE(std::filesystem::exists(folder + "/pulled"));
