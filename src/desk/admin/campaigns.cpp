@@ -32,7 +32,7 @@ std::string campaign_code(const std::string& given) {
 constexpr std::int64_t accounts_min = 10;
 
 credits::Campaign campaign_of(api::Call& call, const NewCampaign& request) {
-    if (request.per_account_micro.value > request.total_micro.value / accounts_min)
+    if (request.per_account_micro.value.value > request.total_micro.value.value / accounts_min)
         throw Problem(Code::invalid_input,
                       "body.per_account_micro: must be at most a tenth of total_micro");
     if (request.redeem_until <= call.now)
