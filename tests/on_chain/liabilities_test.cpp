@@ -164,9 +164,9 @@ TEST_F(Posting, WhatAnEarlierKeySignedHoldsUpNothing) {
     post();
     lying.sent_said = {};
     auto& harness = town.town.harness;
-    lying.fails_for = {harness.app->database().read([&](db::Transaction& tx) {
-        return liabilities::list_open_posts(tx, poster.address()).at(0).tx_hash;
-    })};
+    lying.on_outcomes = [](const std::vector<chain::Hash>&) {
+        throw chain::ProviderError("they do not agree");
+    };
     harness.clock.advance(std::chrono::hours(25));
     const crypto::SigningKey later = EvmNode::account(7);
     const std::int64_t before = real.standing(later.address(), {}).latest_nonce;
