@@ -90,6 +90,8 @@ const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
 const auto list_of_state_sql = all_transfers(
     "AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED' "
     "AND transfer_id IS NOT NULL");
+// What is held back are a few among all.
+const auto list_held_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL AND held_why IS NOT NULL");
 const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
@@ -245,8 +247,10 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
     TransferId last;
     last.uuid.bytes.fill('\xff');
     const bool is_of_few = filter.state && *filter.state != TransferState::SETTLED;
+    const bool is_held = filter.held.value_or(false);
     const auto& which = filter.address   ? list_of_address_sql
                         : filter.account ? list_of_account_sql
+                        : is_held        ? list_held_sql
                         : is_of_few      ? list_of_state_sql
                                          : list_all_sql;
     return tx.fetch(which, before.value_or(last), filter.account, filter.kind, filter.state,
