@@ -143,7 +143,7 @@ TEST_F(WatchedCampaigns, WaitForASecondAdminHoweverSmall) {
              R"({"reason":"it is announced"})");
     EXPECT_LT(confirmed.status, 300) << confirmed.body;
     EXPECT_EQ(capital(), Micro{990});
-    EXPECT_EQ(member(get(root, "campaigns"), "items.0.code"), "LAUNCH-1");
+    EXPECT_EQ(member(get(root, "campaigns"), "items.0.campaign_code"), "LAUNCH-1");
     town.harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_EQ(tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM audit_changes WHERE field = "
                                                "'code' AND after = 'LAUNCH-1'"),
