@@ -67,7 +67,7 @@ void Poster::follow_earlier(const Rules& rules, const crypto::Address& signer,
     try {
         follow(rules, open);
     } catch (const std::exception& error) {
-        log(Level::warn, "liabilities_post_not_followed",
+        log(berth::Level::warn, "liabilities_post_not_followed",
             {{"signer", crypto::to_string(signer)}, {"why", error.what()}});
     }
 }
