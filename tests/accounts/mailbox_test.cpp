@@ -165,6 +165,27 @@ TEST_F(ChangeOfMail, HappensThreeTimesInThirtyDaysAndTellsTheFirstAddressEachTim
     asked(later, "ada4@example.net");
 }
 
+TEST_F(ChangeOfMail, ToAndFroBetweenTwoAddressesIsCountedToo) {
+    Browser ada = town.person("ada@example.org");
+    for (const std::string email : {"ada@example.net", "ada@example.com", "ada@example.net"}) {
+        const std::string code = asked(ada, email);
+        ASSERT_EQ(ada.send("POST", confirm_path, proving(email, code)).status, 200) << email;
+        town.harness.clock.advance(std::chrono::minutes(1));
+    }
+    EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
+    EXPECT_EQ(error_code(ada.send("POST", ask_path, naming("ada@example.com"))), "CONFLICT");
+}
+
+TEST_F(ChangeOfMail, FromManyAccountsWritesToOneStrangerTwentyTimesAnHour) {
+    for (int i = 0; i < 5; ++i) {
+        Browser one = town.person("one" + std::to_string(i) + "@example.org");
+        ASSERT_EQ(one.step_up("account-sensitive").status, 200);
+        for (int ask = 0; ask < 5; ++ask)
+            EXPECT_EQ(one.send("POST", ask_path, naming("stranger@example.net")).status, 202);
+    }
+    EXPECT_EQ(town.mails_to("stranger@example.net").size(), 20U);
+}
+
 TEST_F(ChangeOfMail, NeverPushesTheFirstAddressOutOfThoseThatAreTold) {
     Browser ada = town.person("ada@example.org");
     const AccountId id{parse_uuid(id_of(ada)).value()};

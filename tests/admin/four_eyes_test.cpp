@@ -84,6 +84,10 @@ TEST_F(FourEyes, WhatOneHasFrozenAnotherDoesNotEndAlone) {
     EXPECT_EQ(is_frozen(), "false");
     ASSERT_EQ(freeze(eve, true).status, 200);
     EXPECT_EQ(freeze(eve, false).status, 200) << "her own";
+    ASSERT_EQ(freeze(eve, true).status, 200);
+    ASSERT_EQ(freeze(root, true).status, 200);
+    EXPECT_EQ(freeze(eve, false).status, 202) << "it is not hers alone any more";
+    EXPECT_EQ(is_frozen(), "true");
 }
 
 TEST_F(FourEyes, ThePromotionToAdminWaitsForASecondOne) {

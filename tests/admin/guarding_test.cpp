@@ -2,6 +2,7 @@
 // keys, notes for one another. And the file of an account, with all that belongs to it.
 #include <algorithm>
 
+#include "accounts/operators.hpp"
 #include "admin/office.hpp"
 #include "transfers/addresses.hpp"
 #include "transfers/paying_town.hpp"
@@ -46,6 +47,27 @@ struct Guarding : Office {
         return member(ada.send("GET", "/api/v1/withdrawals").body, "items.0." + which);
     }
 };
+
+// Where one admin decides everything alone, there is no second one to ask.
+TEST_F(Guarding, WhoIsForMoneyEndsNoFreezeOfAnAdmin) {
+    Browser finance = town.person("fin@example.org");
+    finance.enroll();
+    const AccountId clerk = account(finance);
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const auto record = accounts::find_record(tx, clerk).value();
+        EXPECT_TRUE(
+            accounts::put_desk_role(tx, {clerk, record.version}, accounts::DeskRole::finance));
+    });
+    finance.sign_in("fin@example.org");
+    ASSERT_EQ(finance.step_up("admin-sensitive").status, 200);
+    const std::string id = id_of(ada);
+    ASSERT_EQ(freeze(finance, id, true).status, 200);
+    ASSERT_EQ(freeze(root, id, true).status, 200);
+    EXPECT_EQ(freeze(finance, id, false).status, 403) << "who froze it first, too";
+    ASSERT_EQ(freeze(root, id, false).status, 200);
+    ASSERT_EQ(freeze(finance, id, true).status, 200);
+    EXPECT_EQ(freeze(finance, id, false).status, 200) << "their own";
+}
 
 TEST_F(Guarding, AFrozenAccountWorksAndNothingLeavesIt) {
     fund(ada, 10'000'000);

@@ -82,10 +82,10 @@ struct BlockList : PayingTown {
         EXPECT_EQ(answer.status, 200) << answer.body;
         return answer.body;
     }
-    block_list::Synced sync(const std::string& text) {
+    block_list::Synced sync(const std::string& text, bool is_complete = false) {
         return town.harness.app->database().write([&](db::Transaction& tx) {
             return block_list::sync({tx, town.harness.random, town.harness.clock.now()},
-                                    block_list::parse_file(text));
+                                    block_list::parse_file(text), {}, is_complete);
         });
     }
     // How often anybody took the turn to sign.
@@ -220,6 +220,23 @@ TEST_F(BlockList, WhatAFileLacksForAMomentStaysOnTheList) {
     EXPECT_EQ(member(list(), "items.0.address"), somewhere);
     EXPECT_EQ(member(list(), "items.1.address"), elsewhere);
     EXPECT_EQ(events("read_block_list"), 1);
+}
+
+// As a download that broke off in the night, and lies there.
+TEST_F(BlockList, AFileThatStaysCutTakesManyOffOnlyWhenItSaysThatItIsComplete) {
+    std::string whole;
+    std::string cut;
+    for (int i = 10; i < 60; ++i) {
+        whole += "0x" + std::string(38, '0') + std::to_string(i) + "\n";
+        if (i == 19) cut = whole;
+    }
+    EXPECT_EQ(sync(whole).added, 50);
+    sync(cut);
+    town.harness.clock.advance(std::chrono::hours(2));
+    const auto refused = sync(cut);
+    EXPECT_EQ(refused.removed, 0);
+    EXPECT_EQ(refused.kept, 40);
+    EXPECT_EQ(sync(cut, true).removed, 40);
 }
 
 TEST_F(BlockList, ServersWithDifferentFilesUndoNothingOfEachOther) {

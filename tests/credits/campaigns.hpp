@@ -19,13 +19,18 @@ struct Campaigns : Office {
                 context, {ledger::Movement::top_up, ledger::Asset::usdc, Micro{amount}, reference});
         });
     }
-    // Whoever redeems a code has paid something in.
+    // Whoever redeems a code has paid in as much as it gives.
     void pay_in(Browser& who, std::int64_t amount) {
         const AccountId owner = account(who);
         const std::string reference = town.harness.new_id();
         book([&](ledger::Context context) {
             ledger::deposit(context, {owner, ledger::Asset::usdc, Micro{amount}, reference});
         });
+    }
+    Browser customer(const std::string& email, std::int64_t paid_in) {
+        Browser browser = town.person(email);
+        pay_in(browser, paid_in);
+        return browser;
     }
     http::Response begin(const std::string& code, int total, int per_account) {
         return post(root, "campaigns",
@@ -57,10 +62,14 @@ struct Campaigns : Office {
         return town.harness.app->database().read(
             [&](db::Transaction& tx) { return ledger::means(tx, ledger::Asset::usdc).capital; });
     }
-    static ledger::Report proof(db::Transaction& tx) {
+    // Of everything, or of what is new since the books were verified, as every night.
+    static ledger::Report proof(db::Transaction& tx, const ledger::Verified* since = nullptr) {
         const credits::CreditWitness witness;
         ledger::CheckOptions options;
         options.witnesses = {&witness};
+        options.verified = since;
+        options.counts = since == nullptr;
+        if (since != nullptr) options.now = since->as_of;
         return ledger::check_ledger(tx, options);
     }
     void TearDown() override {

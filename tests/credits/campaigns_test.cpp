@@ -9,13 +9,13 @@ namespace berth::test {
 namespace {
 
 TEST_F(Campaigns, ArePaidFromCapitalAndCappedInAllAndForEachAccount) {
-    EXPECT_EQ(error_code(begin("LAUNCH-1", 1000, 400)), "CONFLICT") << "there is no capital";
-    put_in(1000);
-    pay_in(ada, 7);
-    const auto begun = begin("Launch-1", 1000, 400);
+    EXPECT_EQ(error_code(begin("LAUNCH-1", 4100, 400)), "CONFLICT") << "there is no capital";
+    put_in(4100);
+    pay_in(ada, 407);
+    const auto begun = begin("Launch-1", 4100, 400);
     ASSERT_EQ(begun.status, 201) << begun.body;
     EXPECT_EQ(capital(), Micro{}) << "it is set aside at once";
-    EXPECT_EQ(error_code(begin("LAUNCH-1", 1, 1)), "CONFLICT");
+    EXPECT_EQ(error_code(begin("LAUNCH-1", 10, 1)), "CONFLICT");
     const auto credit = redeem(ada, "launch-1");
     ASSERT_EQ(credit.status, 201) << credit.body;
     EXPECT_EQ(member(credit.body, "remaining_micro"), "400");
@@ -24,18 +24,19 @@ TEST_F(Campaigns, ArePaidFromCapitalAndCappedInAllAndForEachAccount) {
     EXPECT_EQ(error_code(redeem(root, "LAUNCH-1")), "FORBIDDEN") << "operators gain nothing";
     const std::string shown = ada.send("GET", "/api/v1/billing").body;
     EXPECT_EQ(member(shown, "credit_micro"), "400");
-    EXPECT_EQ(member(shown, "withdrawable_micro"), "7") << "it is no balance";
-    EXPECT_EQ(member(shown, "spendable_micro"), "7");
-    Browser bob = town.person("bob@example.org");
-    Browser cyd = town.person("cyd@example.org");
-    for (Browser* const one : {&bob, &cyd}) pay_in(*one, 1);
-    EXPECT_EQ(redeem(bob, "LAUNCH-1").status, 201);
-    EXPECT_EQ(error_code(redeem(cyd, "LAUNCH-1")), "CONFLICT") << "200 are left, and 400 a credit";
+    EXPECT_EQ(member(shown, "withdrawable_micro"), "407") << "it is no balance";
+    EXPECT_EQ(member(shown, "spendable_micro"), "407");
+    for (int i = 0; i < 9; ++i) {
+        Browser one = customer("p" + std::to_string(i) + "@example.org", 400);
+        EXPECT_EQ(redeem(one, "LAUNCH-1").status, 201);
+    }
+    Browser cyd = customer("cyd@example.org", 400);
+    EXPECT_EQ(error_code(redeem(cyd, "LAUNCH-1")), "CONFLICT") << "100 are left, and 400 a credit";
     const std::string path = "campaigns/" + member(begun.body, "campaign_id") + "/close";
     const auto closed = post(root, path, R"({"reason":"it is over"})");
     ASSERT_EQ(closed.status, 200) << closed.body;
-    EXPECT_EQ(member(closed.body, "returned_micro"), "200");
-    EXPECT_EQ(capital(), Micro{200});
+    EXPECT_EQ(member(closed.body, "returned_micro"), "100");
+    EXPECT_EQ(capital(), Micro{100});
     EXPECT_EQ(error_code(post(root, path, R"({"reason":"it is over"})")), "CONFLICT");
     EXPECT_EQ(error_code(redeem(cyd, "LAUNCH-1")), "CONFLICT");
     EXPECT_EQ(member(ada.send("GET", "/api/v1/billing/credits").body, "items.0.remaining_micro"),
@@ -44,11 +45,14 @@ TEST_F(Campaigns, ArePaidFromCapitalAndCappedInAllAndForEachAccount) {
 }
 
 // Accounts that cost nothing are as many as somebody wants.
-TEST_F(Campaigns, AreForPeopleWhoHavePaidSomethingIn) {
+TEST_F(Campaigns, AreForPeopleWhoHavePaidInAsMuchAsTheyGet) {
     put_in(1000);
     ASSERT_EQ(begin("LAUNCH-1", 1000, 100).status, 201);
     EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 403);
     EXPECT_EQ(redeem(ada, "NO-SUCH-CODE").status, 403) << "it is not told which codes there are";
+    pay_in(ada, 99);
+    EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 403) << "one short of the credit";
+    EXPECT_EQ(redeem(ada, "NO-SUCH-CODE").status, 404);
     pay_in(ada, 1);
     EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 201);
 
@@ -56,7 +60,7 @@ TEST_F(Campaigns, AreForPeopleWhoHavePaidSomethingIn) {
     const std::string agent = town.enlist(wallet, R"(["renter"])").body;
     const AccountId owner{parse_uuid(member(agent, "account_id")).value()};
     book([&](ledger::Context context) {
-        ledger::deposit(context, {owner, ledger::Asset::usdc, Micro{1}, "agent"});
+        ledger::deposit(context, {owner, ledger::Asset::usdc, Micro{100}, "agent"});
     });
     const auto refused = town.harness.ask({.method = "POST",
                                            .target = "/api/v1/billing/credits",
@@ -68,11 +72,14 @@ TEST_F(Campaigns, AreForPeopleWhoHavePaidSomethingIn) {
 
 TEST_F(Campaigns, AreNotOverspentByManyAtOnce) {
     put_in(1000);
-    ASSERT_EQ(begin("LAUNCH-1", 1000, 300).status, 201);
+    ASSERT_EQ(begin("LAUNCH-1", 1000, 100).status, 201);
+    for (int i = 0; i < 7; ++i) {
+        Browser one = customer("q" + std::to_string(i) + "@example.org", 100);
+        ASSERT_EQ(redeem(one, "LAUNCH-1").status, 201);
+    }
     std::vector<std::string> keys;
     for (int i = 0; i < 6; ++i) {
-        Browser one = town.person("p" + std::to_string(i) + "@example.org");
-        pay_in(one, 1);
+        Browser one = customer("p" + std::to_string(i) + "@example.org", 100);
         keys.push_back(town.key_of(one));
     }
     std::atomic<int> granted = 0;
@@ -86,7 +93,8 @@ TEST_F(Campaigns, AreNotOverspentByManyAtOnce) {
                                  .target = "/api/v1/billing/credits",
                                  .as = keys[i],
                                  .key = ids[i],
-                                 .body = R"({"campaign_code":"LAUNCH-1"})"})
+                                 .body = R"({"campaign_code":"LAUNCH-1"})",
+                                 .from = "192.0.2.1" + std::to_string(i)})
                            .status == 201;
         });
     for (std::thread& racer : racers) racer.join();
@@ -94,9 +102,9 @@ TEST_F(Campaigns, AreNotOverspentByManyAtOnce) {
 }
 
 TEST_F(Campaigns, LetCreditsExpireBackIntoTheCapital) {
-    put_in(1000);
-    pay_in(ada, 1);
-    ASSERT_EQ(begin("LAUNCH-1", 1000, 400).status, 201);
+    put_in(4000);
+    pay_in(ada, 400);
+    ASSERT_EQ(begin("LAUNCH-1", 4000, 400).status, 201);
     ASSERT_EQ(redeem(ada, "LAUNCH-1").status, 201);
     town.harness.clock.advance(std::chrono::hours(24 * 10 + 1));
     town.run_tasks();
@@ -106,7 +114,20 @@ TEST_F(Campaigns, LetCreditsExpireBackIntoTheCapital) {
     EXPECT_EQ(error_code(redeem(later, "LAUNCH-1")), "CONFLICT") << "redeemed, and too late";
 }
 
-// A campaign that one account can use up, by a code that nobody else knows, is a gift.
+// One address does not make customers by the hundred.
+TEST_F(Campaigns, AreRedeemedByTenAccountsADayFromOneAddress) {
+    put_in(2000);
+    ASSERT_EQ(begin("LAUNCH-1", 2000, 100).status, 201);
+    for (int i = 0; i < 10; ++i) {
+        Browser one = customer("p" + std::to_string(i) + "@example.org", 100);
+        EXPECT_EQ(redeem(one, "LAUNCH-1").status, 201);
+    }
+    pay_in(ada, 100);
+    EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 429);
+    ada.address = "192.0.2.77";
+    EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 201) << "nothing was taken by what was refused";
+}
+
 struct WatchedCampaigns : Campaigns {
     WatchedCampaigns() : Campaigns({.flags = {{"four-eyes", "on"}}}) {}
 };
@@ -114,7 +135,7 @@ struct WatchedCampaigns : Campaigns {
 TEST_F(WatchedCampaigns, WaitForASecondAdminHoweverSmall) {
     put_in(1000);
     Browser eve = admin("eve@example.org");
-    const auto asked = begin("LAUNCH-1", 10, 10);
+    const auto asked = begin("LAUNCH-1", 10, 1);
     ASSERT_EQ(asked.status, 202) << asked.body;
     EXPECT_EQ(capital(), Micro{1000});
     const auto confirmed =
@@ -122,7 +143,7 @@ TEST_F(WatchedCampaigns, WaitForASecondAdminHoweverSmall) {
              R"({"reason":"it is announced"})");
     EXPECT_LT(confirmed.status, 300) << confirmed.body;
     EXPECT_EQ(capital(), Micro{990});
-    EXPECT_EQ(member(get(root, "campaigns"), "items.0.code"), "LAUNCH-1");
+    EXPECT_EQ(member(get(root, "campaigns"), "items.0.campaign_code"), "LAUNCH-1");
     town.harness.app->database().read([&](db::Transaction& tx) {
         EXPECT_EQ(tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM audit_changes WHERE field = "
                                                "'code' AND after = 'LAUNCH-1'"),
@@ -137,7 +158,9 @@ TEST_F(Campaigns, AreRefusedWhereTheyMakeNoSense) {
     EXPECT_EQ(begin("LAUNCH-1", 100, 400).status, 422);
     EXPECT_EQ(begin("LAUNCH-1", 0, 0).status, 422);
     EXPECT_EQ(post(ada, "campaigns", "{}").status, 403);
+    EXPECT_EQ(begin("LAUNCH-1", 9, 1).status, 422) << "few could use it up";
     EXPECT_EQ(capital(), Micro{1000});
+    EXPECT_EQ(begin("LAUNCH-1", 10, 1).status, 201);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace {
 
 struct CreditRedress : Campaigns {
     CreditRedress() {
-        put_in(1'000'000);
-        EXPECT_EQ(begin("LAUNCH-1", 1'000'000, 400'000).status, 201);
-        pay_in(ada, 100'000);
+        put_in(4'000'000);
+        EXPECT_EQ(begin("LAUNCH-1", 4'000'000, 400'000).status, 201);
+        pay_in(ada, 400'000);
         EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 201);
     }
     static std::string wish(JobId id, const std::string& amount) {
@@ -39,7 +39,7 @@ TEST_F(CreditRedress, ARefundOfWhatACreditPaidIsACreditAgain) {
     ASSERT_EQ(made.status, 202) << made.body;
     EXPECT_EQ(member(made.body, "credit_micro"), "200000");
     EXPECT_EQ(remaining(), "300000");
-    EXPECT_EQ(balances(renter).available, Micro{100'000}) << "it is no balance";
+    EXPECT_EQ(balances(renter).available, Micro{400'000}) << "it is no balance";
     EXPECT_EQ(balances(host).payable, Micro{90'000});
     EXPECT_TRUE(told("You got 0.2 USDC back for a rental. It is back in the promotional credit"));
     EXPECT_FALSE(told("in your balance"));
@@ -48,7 +48,7 @@ TEST_F(CreditRedress, ARefundOfWhatACreditPaidIsACreditAgain) {
 TEST_F(CreditRedress, AMailTellsWhatIsInTheBalanceAndWhatInTheCredit) {
     const JobId over = job_on_credit(renter, host, 500'000, 500'000);
     ASSERT_EQ(post(root, "refunds", wish(over, "300000")).status, 202);
-    EXPECT_EQ(balances(renter).available, Micro{100'000});
+    EXPECT_EQ(balances(renter).available, Micro{400'000});
     EXPECT_EQ(remaining(), "200000");
     EXPECT_TRUE(told("0.1 USDC of it are in your balance and 0.2 USDC are back in the"));
 }
@@ -62,7 +62,7 @@ TEST_F(CreditRedress, ADisputeThatIsUpheldGivesTheCreditBack) {
                              R"({"outcome":"upheld","refund_micro":"300000","reason":"yes"})");
     ASSERT_EQ(closed.status, 200) << closed.body;
     EXPECT_EQ(remaining(), "400000");
-    EXPECT_EQ(balances(renter).available, Micro{100'000});
+    EXPECT_EQ(balances(renter).available, Micro{400'000});
     EXPECT_EQ(balances(host).payable, Micro{});
     EXPECT_EQ(balances(host).escrow, Micro{});
 }

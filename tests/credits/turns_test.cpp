@@ -14,9 +14,9 @@ struct CreditTurns : Campaigns {
     using Act = std::function<void(ledger::Context)>;
 
     CreditTurns() {
-        put_in(1000);
-        EXPECT_EQ(begin("LAUNCH-1", 1000, 400).status, 201);
-        pay_in(ada, 1);
+        put_in(4000);
+        EXPECT_EQ(begin("LAUNCH-1", 4000, 400).status, 201);
+        pay_in(ada, 400);
         EXPECT_EQ(redeem(ada, "LAUNCH-1").status, 201);
     }
     db::Database& database() { return town.harness.app->database(); }

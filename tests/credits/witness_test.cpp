@@ -7,21 +7,25 @@ namespace {
 // Two people redeemed; one of them has 50 left, after jobs of 300 and of 50.
 struct CreditProof : Campaigns {
     CreditProof() {
-        put_in(1000);
-        EXPECT_EQ(begin("LAUNCH-1", 1000, 400).status, 201);
+        put_in(4000);
+        EXPECT_EQ(begin("LAUNCH-1", 4000, 400).status, 201);
         for (Browser* const one : {&ada, &bob}) {
-            pay_in(*one, 1);
+            pay_in(*one, 400);
             EXPECT_EQ(redeem(*one, "LAUNCH-1").status, 201);
         }
         job_on_credit(account(ada), account(bob), 400, 300);
         job_on_credit(account(ada), account(bob), 100, 50);
     }
-    // What the proof says of books in which this was done to them; it is undone.
-    std::string faults_after(const std::string& sql) {
+    // What the proof says of books in which this was done to them; it is undone. Or the proof of a
+    // night, of books that were verified a day before.
+    enum class Proof { whole, nightly };
+    std::string faults_after(const std::string& sql, Proof which = Proof::whole) {
         return town.harness.app->database().write([&](db::Transaction& tx) {
+            ledger::Verified known = proof(tx).verified;
+            known.as_of = town.harness.clock.now() + std::chrono::hours(24);
             return tx.rehearse([&] {
                 EXPECT_GT(tx.run(sql).affected, 0) << sql;
-                const auto report = proof(tx);
+                const auto report = proof(tx, which == Proof::nightly ? &known : nullptr);
                 return report.sound() ? std::string() : ledger::to_text(report);
             });
         });
@@ -66,6 +70,32 @@ TEST_F(CreditProof, FindsEarningsByACreditThatMatureTooSoon) {
             << faults;
     }
     EXPECT_NE(faults_after("UPDATE ledger_maturing SET amount = amount + 1")
+                  .find("its earning does not mature as its job says"),
+              std::string::npos);
+}
+
+// Whoever alters what pays and puts it back before the end of the week is found in between.
+TEST_F(CreditProof, FindsEveryNightWhatStillPays) {
+    EXPECT_EQ(faults_after("UPDATE credits SET remaining = remaining", Proof::nightly), "");
+    for (const std::string sql :
+         {"UPDATE credits SET remaining = amount",
+          "UPDATE credits SET remaining = CASE WHEN remaining = 50 THEN 100 ELSE 350 END",
+          "UPDATE credits SET asset = 'USDT' WHERE remaining = 50"})
+        EXPECT_NE(faults_after(sql, Proof::nightly).find("more is left than its uses leave"),
+                  std::string::npos)
+            << sql;
+    for (const std::string sql :
+         {"DELETE FROM ledger_maturing", "UPDATE ledger_maturing SET matures_at = matures_at - 1",
+          "UPDATE ledger_maturing SET amount = amount - 1"})
+        EXPECT_NE(faults_after(sql, Proof::nightly).find("by a credit does not mature for 30 days"),
+                  std::string::npos)
+            << sql;
+    EXPECT_NE(faults_after("UPDATE ledger_maturing SET amount = amount + 1", Proof::nightly)
+                  .find("its earning does not mature as its job says"),
+              std::string::npos);
+    job(account(ada), account(bob), 300);
+    EXPECT_NE(faults_after("UPDATE ledger_jobs SET payout_delay_hours = 2160 WHERE credit = 0",
+                           Proof::nightly)
                   .find("its earning does not mature as its job says"),
               std::string::npos);
 }

@@ -13,14 +13,16 @@
 namespace berth::test {
 namespace {
 
-// Of these only what is open is read as a whole, by an index that has nothing else.
+// Of these only what is open is read as a whole, by an index that has nothing else; and what a
+// credit pays or has paid for.
 constexpr std::array large{"ledger_transactions", "ledger_entries",    "ledger_jobs",
                            "ledger_transfers",    "ledger_disputes",   "ledger_days",
                            "transfers",           "transfer_attempts", "deposits",
                            "funding_intents",     "ledger_maturing"};
 constexpr std::array of_open_ones{
-    "ledger_jobs_open", "ledger_transfers_open", "ledger_disputes_open", "transfers_open",
-    "transfers_back",   "transfers_in_flight",   "deposits_unclaimed"};
+    "ledger_jobs_open",   "ledger_transfers_open", "ledger_disputes_open",
+    "transfers_open",     "transfers_back",        "transfers_in_flight",
+    "deposits_unclaimed", "ledger_jobs_on_credit", "credits_by_end"};
 
 bool reads_all(const std::string& line) {
     std::istringstream words(line);

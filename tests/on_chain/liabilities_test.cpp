@@ -158,6 +158,23 @@ TEST_F(Posting, WhatAnEarlierKeySignedIsBroughtToItsEnd) {
     EXPECT_NE(posted(), "");
 }
 
+TEST_F(Posting, WhatAnEarlierKeySignedHoldsUpNothing) {
+    prove();
+    lying.sent_said = chain::Sent{chain::Sent::Status::refused, "away"};
+    post();
+    lying.sent_said = {};
+    auto& harness = town.town.harness;
+    lying.on_outcomes = [](const std::vector<chain::Hash>&) {
+        throw chain::ProviderError("they do not agree");
+    };
+    harness.clock.advance(std::chrono::hours(25));
+    const crypto::SigningKey later = EvmNode::account(7);
+    const std::int64_t before = real.standing(later.address(), {}).latest_nonce;
+    post_by(later, {24, 50'000'000'000});
+    mine();
+    EXPECT_EQ(real.standing(later.address(), {}).latest_nonce, before + 1);
+}
+
 TEST_F(Posting, WithoutGasNothingIsSignedAndTheLogNamesTheAddress) {
     prove();
     lying.gas_said = 1'000;

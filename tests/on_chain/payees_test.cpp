@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "on_chain/settlement.hpp"
+#include "settings/changes.hpp"
 #include "transfers/payees.hpp"
 
 namespace berth::test {
@@ -270,6 +271,24 @@ TEST_F(Payees, APauseBetweenChoosingAndSigningIsKept) {
     settle(key);
     EXPECT_EQ(attempts(town), 0);
     EXPECT_EQ(newest(town, ada, "waits_for"), "payouts_paused");
+}
+
+// Another server has answered the operator, and this one reads its settings within a second.
+TEST_F(Payees, APauseThatThisProcessHasNotTakenUpYetIsKept) {
+    withdraw(town, ada, 300);
+    auto& harness = town.town.harness;
+    lying.before_signing = [&] {
+        harness.app->database().write([&](db::Transaction& tx) {
+            settings::change(harness.app->settings().registry(),
+                             {tx, harness.random, harness.clock.now()},
+                             {.key = "money.payouts_paused",
+                              .value = "true",
+                              .actor = audit::Actor::local_operator(),
+                              .reason = "look"});
+        });
+    };
+    settle(key);
+    EXPECT_EQ(attempts(town), 0);
 }
 
 TEST_F(Payees, AHoldBetweenChoosingAndSigningIsKeptAndIsNoFault) {

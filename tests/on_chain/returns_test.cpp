@@ -137,7 +137,17 @@ TEST_F(Returns, GoElsewhereOnlyWithEvidence) {
 
 TEST_F(Returns, WhatIsCalledOffOrRefusedIsInSuspenseAgain) {
     const Micro before = held();
-    ASSERT_EQ(send_back(root).status, 200);
+    const auto asked = send_back(root);
+    ASSERT_EQ(asked.status, 200);
+    const auto decide = [&](const std::string& what) {
+        return root.send("POST",
+                         "/api/v1/admin/transfers/" + member(asked.body, "transfer_id") + what,
+                         R"({"reason":"looked into"})", town.town.harness.new_id());
+    };
+    ASSERT_EQ(decide("/hold").status, 200);
+    EXPECT_EQ(post(root, "/return/cancel", R"({"reason":"its owner came"})").status, 409)
+        << "it is released first";
+    ASSERT_EQ(decide("/release").status, 200);
     EXPECT_EQ(post(root, "/return/cancel", R"({"reason":"its owner came"})").status, 200);
     EXPECT_EQ(listed("state"), "SUSPENSE");
     EXPECT_EQ(post(root, "/return/cancel", R"({"reason":"once more"})").status, 404);

@@ -327,5 +327,13 @@ TEST_F(Reports, StatementsAreLimitedByAccount) {
     EXPECT_EQ(ask(bob, target).status, 200);
 }
 
+TEST_F(Reports, ReportsAreLimitedByOperator) {
+    town.harness.set("operations.rate_reports_per_hour", "2");
+    const std::string reports = "/api/v1/admin/reports/";
+    EXPECT_EQ(ask(root, reports + "trial").status, 200);
+    EXPECT_EQ(ask(root, reports + "host-earnings?year=2026").status, 200);
+    EXPECT_EQ(ask(root, reports + "trial").status, 429);
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -56,7 +56,7 @@ inline const std::map<std::string, std::string> good_bodies{
     {"add_guest", R"({"domain":"example.org","reason":"good reason"})"},
     {"redeem_code", R"({"campaign_code":"NO-SUCH-CODE"})"},
     {"begin_campaign",
-     R"({"campaign_code":"LAUNCH","name":"Launch","total_micro":"5","credit_days":1,)"
+     R"({"campaign_code":"LAUNCH","name":"Launch","total_micro":"50","credit_days":1,)"
      R"("per_account_micro":"5","redeem_until":"2099-01-01T00:00:00Z",)"
      R"("reason":"good reason"})"},
     {"close_campaign", R"({"reason":"good reason"})"},

@@ -48,6 +48,9 @@ TEST_F(Indexes, OfOpenTransfers) {
     expect_used("transfers_by_state", [](db::Transaction& tx) {
         list_transfers_like(tx, {.state = TransferState::FAILED}, std::nullopt, 10);
     });
+    expect_used("transfers_held", [](db::Transaction& tx) {
+        list_transfers_like(tx, {.held = true}, std::nullopt, 10);
+    });
     expect_used("transfers_back", [](db::Transaction& tx) { find_return(tx, {"0x", 0}); });
 }
 

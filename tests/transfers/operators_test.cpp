@@ -254,6 +254,29 @@ TEST_F(OperatorsOfTransfers, ForMoneyDoNotLetGoWhatSomebodyElseHolds) {
     ASSERT_EQ(decide(root, id, "release").status, 200);
     ASSERT_EQ(decide(finance, id, "hold").status, 200);
     EXPECT_EQ(decide(finance, id, "release").status, 200) << "their own";
+    ASSERT_EQ(decide(finance, id, "hold").status, 200);
+    ASSERT_EQ(decide(root, id, "hold").status, 200);
+    EXPECT_EQ(decide(finance, id, "release").status, 403) << "it is not theirs alone any more";
+    EXPECT_EQ(decide(finance, id, "cancel").status, 403);
+    EXPECT_FALSE(leaves(id));
+    EXPECT_EQ(decide(root, id, "release").status, 200);
+}
+
+// The update asks once more whose hold it is, whatever was looked at before.
+TEST_F(OperatorsOfTransfers, AHoldThatCameMeanwhileIsNotLetGo) {
+    Browser ada = person("ada@example.org");
+    const transfers::TransferRow waiting = made(account(ada), 500'000);
+    const AccountId boss = account(root);
+    const AccountId clerk = waiting.account_id;
+    database().write([&](db::Transaction& tx) {
+        const transfers::TransferId id = waiting.transfer_id;
+        ASSERT_TRUE(transfers::hold_back(tx, id, "mine", clerk));
+        ASSERT_TRUE(transfers::hold_back(tx, id, "in earnest", boss));
+        EXPECT_FALSE(transfers::release_held(tx, id, clerk));
+        EXPECT_FALSE(transfers::release_held(tx, id, boss)) << "nobody's alone";
+        EXPECT_TRUE(transfers::release_held(tx, id, std::nullopt));
+        EXPECT_FALSE(transfers::release_held(tx, id, std::nullopt)) << "nobody holds it";
+    });
 }
 
 // Whoever signs at that moment has committed before the answer, or finds the account suspended.

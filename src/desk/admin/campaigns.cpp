@@ -27,9 +27,14 @@ std::string campaign_code(const std::string& given) {
     return code;
 }
 
+// A campaign that few accounts can use up, by a code that only their owner knows, would give them a
+// credit: also where no second admin looks at it.
+constexpr std::int64_t accounts_min = 10;
+
 credits::Campaign campaign_of(api::Call& call, const NewCampaign& request) {
-    if (request.per_account_micro.value > request.total_micro.value)
-        throw Problem(Code::invalid_input, "body.per_account_micro: must be at most total_micro");
+    if (request.per_account_micro.value.value > request.total_micro.value.value / accounts_min)
+        throw Problem(Code::invalid_input,
+                      "body.per_account_micro: must be at most a tenth of total_micro");
     if (request.redeem_until <= call.now)
         throw Problem(Code::invalid_input, "body.redeem_until: must lie in the future");
     credits::Campaign campaign;
@@ -73,8 +78,7 @@ CampaignRecord Campaigns::begin(api::Call& call, const NewCampaign& request) con
         return true;
     };
     // Nobody is asked to confirm what cannot be done. A second admin looks at every campaign, small
-    // ones too: one that a single account can use up, by a code that only its owner knows, would
-    // give that account a credit.
+    // ones too.
     if (four_eyes::may_wait(call)) {
         call.tx().rehearse(set_aside);
         four_eyes::require_second(

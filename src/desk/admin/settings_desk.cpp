@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "settings/changes.hpp"
+#include "transfers/settlement.hpp"
 
 namespace berth::admin {
 namespace {
@@ -157,6 +158,8 @@ SettingRow SettingsDesk::reset(api::Call& call, const SettingPath& path,
 
 SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                                 const Wish& wish) const {
+    // Whoever signs now has done so before this is answered, or finds the pause.
+    if (entry.key == transfers::payouts_paused_key) transfers::take_signing_turn(call.tx());
     require_narrow(call, entry, wish);
     settings::change(registry_, call.context(),
                      {.key = entry.key,

@@ -267,7 +267,7 @@ void TreasuryDesk::add_suspense_routes(api::Router& router) const {
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .errors = {{Code::not_found, "it is not being sent back"},
-                    {Code::conflict, "its payment was signed already, or is over"},
+                    {Code::conflict, "its payment was signed already, is over, or is held back"},
                     {Code::unavailable,
                      "payments are being compared with the chain; try again later"}}},
         [this](api::Call& call, const api::Path<DepositPath>& path,

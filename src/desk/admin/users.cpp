@@ -338,6 +338,8 @@ ActionTaken Users::set_freeze(api::Call& call, const UserPath& path, const SetFr
     Plan plan = plan_of(user, wish, call.caller.account);
     plan.gives_power = !wish.frozen && user.frozen &&
                        !accounts::was_frozen_by(call.tx(), user.account_id, call.caller.account);
+    if (plan.gives_power && !call.caller.admin && !four_eyes::may_wait(call))
+        throw Problem(Code::forbidden, "somebody else has frozen it; ask an admin");
     return carry_out(call, user, plan);
 }
 
@@ -460,23 +462,23 @@ void Users::add_routes(api::Router& router) const {
 
 // What protects an account, or its owner from it, without locking anybody out.
 void Users::add_guarding_routes(api::Router& router) const {
-    router.add(
-        {.method = "PUT",
-         .path = "/api/v1/admin/users/{id}/freeze",
-         .name = "set_freeze",
-         .group = "admin",
-         .summary = "Stops all that leaves an account, and new rentals, or lets it go on.",
-         .access = api::Access::finance,
-         .work = api::Work::write,
-         .step_up = api::StepUp::admin_sensitive,
-         .idempotent = true,
-         .deferral = four_eyes::waits,
-         .errors = {Code::not_found,
-                    {Code::stale_version, "the account is at another version"},
-                    {Code::forbidden, "it would end the freeze of the caller's own account"}}},
-        [this](api::Call& call, const api::Path<UserPath>& path, const api::Body<SetFreeze>& body) {
-            return set_freeze(call, *path, *body);
-        });
+    router.add({.method = "PUT",
+                .path = "/api/v1/admin/users/{id}/freeze",
+                .name = "set_freeze",
+                .group = "admin",
+                .summary = "Stops all that leaves an account, and new rentals, or lets it go on.",
+                .access = api::Access::finance,
+                .work = api::Work::write,
+                .step_up = api::StepUp::admin_sensitive,
+                .idempotent = true,
+                .deferral = four_eyes::waits,
+                .errors = {Code::not_found,
+                           {Code::stale_version, "the account is at another version"},
+                           {Code::forbidden,
+                            "it would end the freeze of the caller's own account, or one of "
+                            "somebody else without a second admin"}}},
+               [this](api::Call& call, const api::Path<UserPath>& path,
+                      const api::Body<SetFreeze>& body) { return set_freeze(call, *path, *body); });
     router.add(
         {.method = "POST",
          .path = "/api/v1/admin/users/{id}/revoke-keys",

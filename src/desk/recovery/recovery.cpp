@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
 #include "accounts/mailbox.hpp"
 #include "accounts/settings.hpp"
@@ -45,7 +45,7 @@ bool signed_in_since(api::Call& call, const RecoveryRow& row) {
 std::vector<Objection> objections_of(api::Call& call, const RecoveryRow& row) {
     std::vector<Objection> objections;
     for (const NoticeRow& notice : list_objected(call.tx(), row.recovery_id))
-        objections.push_back({notice.address, notice.objected_at.value()});
+        objections.push_back({notice.address, notice.known_as, notice.objected_at.value()});
     return objections;
 }
 
@@ -170,16 +170,28 @@ std::string consequence(const RecoveryRow& row) {
 }
 
 // Every address that leads to the account's owner, or did; and the one that is to.
-std::set<std::string> known_addresses(api::Call& call, const RecoveryRow& row,
-                                      const Record& account) {
-    std::set<std::string> all;
-    if (account.email) all.insert(*account.email);
+std::map<std::string, KnownAs> known_addresses(api::Call& call, const RecoveryRow& row,
+                                               const Record& account) {
+    std::map<std::string, KnownAs> all;
+    if (account.email) all.emplace(*account.email, KnownAs::present);
     for (const std::string& former : accounts::list_former_emails(call.tx(), account.account_id))
-        all.insert(former);
+        all.emplace(former, KnownAs::former);
     if (const auto contact = agent_accounts::find_operator_contact(call.tx(), account.account_id))
-        if (const auto email = mail::normalized_email(*contact)) all.insert(*email);
-    if (row.email) all.insert(*row.email);
+        if (const auto email = mail::normalized_email(*contact))
+            all.emplace(*email, KnownAs::contact);
+    if (row.email) all.emplace(*row.email, KnownAs::new_);
     return all;
+}
+
+// As an admin reads it who is to pass over it.
+std::string named(const Objection& objection) {
+    switch (objection.known_as) {
+        case KnownAs::present: return objection.address + " (the present address)";
+        case KnownAs::former: return objection.address + " (a former address)";
+        case KnownAs::contact: return objection.address + " (the agent's contact)";
+        case KnownAs::new_: break;
+    }
+    return objection.address + " (the new address)";
 }
 
 // What everybody reads who may be the owner.
@@ -279,12 +291,12 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
 // A link of its own to each, so that it shows who objected.
 void Recoveries::ask_addresses(api::Call& call, const RecoveryRow& row,
                                const Record& account) const {
-    for (const std::string& email : known_addresses(call, row, account)) {
+    for (const auto& [email, known_as] : known_addresses(call, row, account)) {
         const std::string token = crypto::make_token(issued::objection, call.random);
         add_notice(call.tx(), {.token_hash = to_hex(crypto::sha256(token)),
                                .recovery_id = row.recovery_id,
                                .address = accounts::masked_email(email),
-                               .lost = row.kind == RecoveryKind::email && email == account.email});
+                               .known_as = known_as});
         const std::string link =
             fmt::format("{}/recovery/{}#{}", site_.base_url, to_string(row.recovery_id), token);
         send(call, email, {"somebody asks for an account of yours", question(row, link)});
@@ -334,14 +346,19 @@ Recovery Recoveries::complete(api::Call& call, const RecoveryPath& path,
     return shown(call, row);
 }
 
-// Keeps: who reads the mailbox of a suspended account that is said to be lost, a thief perhaps,
-// does not keep the owner out for ever; but one admin alone does not pass over an objection either.
+// Keeps: who reads an address of a suspended account, a thief perhaps who has changed it more than
+// once, does not keep the owner out for ever; but no admin alone passes over an objection, also not
+// where one decides everything else alone: that admin may be who wants the account.
 void Recoveries::overrule_objections(api::Call& call, const RecoveryRow& row, const Record& account,
                                      const RecoveryDecision& decision) const {
     const auto objections = objections_of(call, row);
     if (objections.empty()) return;
+    if (!four_eyes::may_wait(call))
+        throw Problem(Code::conflict,
+                      "somebody objected, and only two admins pass over that; make another admin "
+                      "first (berthd admin create)");
     std::string from;
-    for (const Objection& one : objections) from += (from.empty() ? "" : ", ") + one.address;
+    for (const Objection& one : objections) from += (from.empty() ? "" : ", ") + named(one);
     four_eyes::require_second(
         call, outbox_,
         {.action = "complete_recovery",
@@ -350,7 +367,7 @@ void Recoveries::overrule_objections(api::Call& call, const RecoveryRow& row, co
          .gains = row.account_id,
          .reason = without_unnamed_secrets(decision.reason.value),
          .consequence = fmt::format("Account {} is reached by {} from now on, although somebody at "
-                                    "{} objected, which is said to be lost.",
+                                    "{} objected.",
                                     to_string(row.account_id), replacement(row), from),
          .seen = fmt::format("version {}, {} objections", account.version, objections.size())});
 }
@@ -443,7 +460,8 @@ Objected Recoveries::object(api::Call& call, const RecoveryPath& path,
     if (row.state == RecoveryState::objected) return {row.recovery_id, row.state};
     require_waiting(row, call.now);
     const bool is_first = note_objected(call.tx(), notice->token_hash, call.now);
-    if (!row.was_suspended || !notice->lost) {
+    // Any of the addresses may be a thief's by now, and the operators who suspended it know of one.
+    if (!row.was_suspended) {
         note_objection(call, row);
         return {row.recovery_id, RecoveryState::objected};
     }
@@ -474,7 +492,7 @@ void Recoveries::note_objection(api::Call& call, const RecoveryRow& waiting) con
 
 void Recoveries::tell(api::Call& call, const RecoveryRow& row, const Record& account,
                       const News& news) const {
-    for (const std::string& email : known_addresses(call, row, account)) send(call, email, news);
+    for (const auto& known : known_addresses(call, row, account)) send(call, known.first, news);
 }
 
 void Recoveries::send(api::Call& call, const std::string& email, const News& news) const {

@@ -1,7 +1,8 @@
 // Assisted recovery: a person who lost the mailbox, or an agent that lost the wallet, gets another
 // one in its place by the word of two admins. Every address that the account is known by is told
-// first and has time to object; one objection ends it, but for one from the lost mailbox of an
-// account that is suspended. Nothing of the account changes before.
+// first and has time to object; one objection ends it. Where the account was suspended, mailed
+// links may lead to whoever stole it: there an objection wants two admins at the end, and ends
+// nothing itself. Nothing of the account changes before.
 #pragma once
 
 #include "accounts/operators.hpp"

@@ -109,6 +109,7 @@ void Recoveries::add_routes(api::Router& router) const {
                            {Code::conflict,
                             "somebody used the lost mailbox or wallet meanwhile, or, where nobody "
                             "could be told, a key"},
+                           {Code::conflict, "somebody objected, and there is only one admin"},
                            {Code::conflict, "the account is closed"},
                            {Code::unavailable,
                             "payments are being compared with the chain; try again later"},

@@ -50,6 +50,12 @@ constexpr db::Migration history[] = {
             "  objected_at @int"
             ") @strict;"
             "CREATE INDEX recovery_notices_by_recovery ON recovery_notices (recovery_id);"},
+    // Whoever decides over an objection reads which address it came from.
+    {.feature = "recovery",
+     .number = 3,
+     .sql = "ALTER TABLE recovery_notices ADD COLUMN known_as @text NOT NULL DEFAULT 'former';"
+            "UPDATE recovery_notices SET known_as = 'present' WHERE lost = 1;"
+            "ALTER TABLE recovery_notices DROP COLUMN lost;"},
 };
 
 const db::Query<RecoveryRow> add_sql(

@@ -36,10 +36,10 @@ struct NoticeRow {
     std::string token_hash;  // in hex
     RecoveryId recovery_id;
     std::string address;  // only the ends of it
-    bool lost = false;    // it is the mailbox that is said to be lost
+    KnownAs known_as = KnownAs::former;
     std::optional<Time> objected_at = {};
 };
-BOOST_DESCRIBE_STRUCT(NoticeRow, (), (token_hash, recovery_id, address, lost, objected_at))
+BOOST_DESCRIBE_STRUCT(NoticeRow, (), (token_hash, recovery_id, address, known_as, objected_at))
 void add_notice(db::Transaction& tx, const NoticeRow& row);
 std::optional<NoticeRow> find_notice(db::Transaction& tx, std::string_view token_hash);
 // True the first time.

@@ -19,6 +19,10 @@ BOOST_DESCRIBE_ENUM(RecoveryKind, email, wallet)
 enum class RecoveryState { waiting, objected, cancelled, completed, expired };
 BOOST_DESCRIBE_ENUM(RecoveryState, waiting, objected, cancelled, completed, expired)
 
+// How an account is known by an address that was told.
+enum class KnownAs { present, former, contact, new_ };
+BOOST_DESCRIBE_ENUM(KnownAs, present, former, contact, new_)
+
 inline constexpr std::size_t evidence_max = 20;
 using RecoveryEvidence = wire::List<wire::Text<1, 2000>, 1, evidence_max>;
 
@@ -91,12 +95,17 @@ constexpr auto wire_docs(const RecoveriesQuery*) {
 // Somebody pressed the button behind a mailed link.
 struct Objection {
     std::string address;
+    KnownAs known_as = KnownAs::former;
     Time objected_at;
 };
-BOOST_DESCRIBE_STRUCT(Objection, (), (address, objected_at))
+BOOST_DESCRIBE_STRUCT(Objection, (), (address, known_as, objected_at))
 constexpr auto wire_docs(const Objection*) {
     return std::to_array<wire::Doc>({
         {"address", "Where the link was mailed to; only the ends of it.", "a…@example.org"},
+        {"known_as",
+         "What the address was to the account when it was opened: the present one, a former one, "
+         "an agent's contact, or the new one.",
+         "former"},
         {"objected_at", "When the button was pressed first."},
     });
 }
@@ -142,8 +151,8 @@ constexpr auto wire_docs(const Recovery*) {
          "said to be lost; then it cannot be completed.",
          "false"},
         {"was_suspended",
-         "Whether the account was suspended when it was opened: then an objection from the mailbox "
-         "that is said to be lost does not end it, and a second admin is asked instead.",
+         "Whether the account was suspended when it was opened: then an objection by a mailed link "
+         "does not end it, and a second admin is asked instead.",
          "false"},
         {"objections", "Who objected by a mailed link."},
         {"opened_by", "The admin by whose word it was opened."},
@@ -193,9 +202,8 @@ BOOST_DESCRIBE_STRUCT(Objected, (), (recovery_id, state))
 constexpr auto wire_docs(const Objected*) {
     return std::to_array<wire::Doc>({
         {"state",
-         "`objected`; or `waiting` still, where the account is suspended and the link was mailed "
-         "to "
-         "the mailbox that is said to be lost.",
+         "`objected`; or `waiting` still, where the account was suspended: then a second admin "
+         "decides.",
          "objected"},
     });
 }

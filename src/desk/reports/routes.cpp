@@ -15,6 +15,9 @@ namespace {
 const api::RateRule statement_rate{"statements",
                                    api::rate_setting<&Settings::rate_statements_per_hour>,
                                    std::chrono::hours(1), api::RateRule::By::account};
+// A report reads all that everybody did.
+const api::RateRule report_rate{"reports", api::rate_setting<&Settings::rate_reports_per_hour>,
+                                std::chrono::hours(1), api::RateRule::By::account};
 
 }  // namespace
 
@@ -26,7 +29,9 @@ void Reports::add_routes(api::Router& router) const {
          .group = "reports",
          .summary = "Volume, fees, payouts and gas of the service, by day or month.",
          .access = Access::finance,
-         .csv = "rows"},
+         .csv = "rows",
+         .errors = {{Code::unavailable, "it takes too long to add up"}},
+         .rate = &report_rate},
         [this](Call& call, const Query<FiguresQuery>& query) { return figures(call, *query); });
     router.add(
         {.method = "GET",
@@ -35,7 +40,9 @@ void Reports::add_routes(api::Router& router) const {
          .group = "reports",
          .summary = "Debits and credits of every pocket of the books.",
          .access = Access::finance,
-         .csv = "rows"},
+         .csv = "rows",
+         .errors = {{Code::unavailable, "it takes too long to add up"}},
+         .rate = &report_rate},
         [this](Call& call, const Query<TrialQuery>& query) { return trial_balance(call, *query); });
     router.add({.method = "GET",
                 .path = "/api/v1/admin/reports/host-earnings",
@@ -43,7 +50,8 @@ void Reports::add_routes(api::Router& router) const {
                 .group = "reports",
                 .summary = "What each host earned and was paid in a year.",
                 .access = Access::finance,
-                .csv = "items"},
+                .csv = "items",
+                .rate = &report_rate},
                [this](Call& call, const Query<HostsQuery>& query) { return hosts(call, *query); });
     router.add(
         {.method = "GET",

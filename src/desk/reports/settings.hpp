@@ -14,7 +14,14 @@ struct Settings {
         {.label = "Statements",
          .help = "Statements and years of earnings that one account may ask for.",
          .unit = "per hour"}};
+    settings::Whole rate_reports_per_hour{
+        30,
+        api::rate_bounds,
+        {.label = "Reports",
+         .help = "Figures, trial balances and pages of hosts' earnings that one operator may ask "
+                 "for.",
+         .unit = "per hour"}};
 };
-BOOST_DESCRIBE_STRUCT(Settings, (), (rate_statements_per_hour))
+BOOST_DESCRIBE_STRUCT(Settings, (), (rate_statements_per_hour, rate_reports_per_hour))
 
 }  // namespace berth::reports

@@ -11,6 +11,8 @@ namespace berth::accounts {
 
 inline constexpr Duration email_changes_window = std::chrono::hours(24 * 30);
 inline constexpr std::int64_t email_changes_max = 3;  // within it
+// To one address in an hour, whichever accounts name it.
+inline constexpr std::int64_t new_address_mails_max = 20;
 
 class Mailboxes {
 public:
@@ -18,7 +20,8 @@ public:
               const mail::Outbox& outbox, const Notices& notices)
         : site_(site), codes_(codes), sessions_(sessions), outbox_(outbox), notices_(notices) {}
 
-    // An address that has an account gets a mail without a code; the answer is the same.
+    // An address that has an account gets a mail without a code, and one that has had its share of
+    // mail gets none; the answer is the same.
     CodeSent ask(api::Call& call, const NewEmail& request) const;
     EmailChanged confirm(api::Call& call, const ConfirmEmail& request) const;
 

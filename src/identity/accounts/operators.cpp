@@ -38,9 +38,11 @@ constexpr std::string_view put_desk_role_sql =
 constexpr std::string_view put_host_sql =
     "UPDATE accounts SET host_capability = $3, host_barred = 1 - $3, version = version + 1 "
     "WHERE account_id = $1 AND version = $2";
+// Who froze it first does not let go alone what another has frozen since: then it is nobody's.
 constexpr std::string_view put_freeze_sql =
     "UPDATE accounts SET frozen = $3, version = version + 1, "
-    "frozen_by = CASE WHEN frozen = 0 THEN $4 ELSE frozen_by END "
+    "frozen_by = CASE WHEN frozen = 0 THEN $4 "
+    "WHEN $3 = 1 AND frozen_by <> $4 THEN NULL ELSE frozen_by END "
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view was_frozen_by_sql =
     "SELECT 1 FROM accounts WHERE account_id = $1 AND frozen = 1 AND frozen_by = $2";

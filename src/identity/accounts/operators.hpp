@@ -58,8 +58,7 @@ bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
 // Sign-in, keys and sessions stay as they are; see require_not_frozen().
 bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen,
                 const std::optional<AccountId>& by = {});
-// Whether it is frozen, and by this operator first: whoever freezes it again does not make it
-// theirs.
+// Whether it is frozen by this operator alone: once another has frozen it, too, it is nobody's.
 bool was_frozen_by(db::Transaction& tx, AccountId account, AccountId by);
 bool end_sessions(db::Transaction& tx, const Seen& seen);
 std::int64_t end_all_sessions(db::Transaction& tx);  // everybody's; how many

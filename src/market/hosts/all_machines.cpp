@@ -60,7 +60,7 @@ AdminMachine shown_to_operator(const AllMachinesRow& row) {
     machine.test = row.qualify_state;
     machine.test_reason = row.qualify_reason;
     machine.quarantined_by = row.quarantined_by;
-    machine.job_id = row.job_id;
+    machine.current_job_id = row.job_id;
     machine.last_healthy_at = row.last_healthy_at;
     machine.enrolled_at = row.enrolled_at;
     machine.changed_at = row.changed_at;

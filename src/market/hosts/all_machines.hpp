@@ -45,7 +45,7 @@ struct AdminMachine {
     machines::QualifyState test = machines::QualifyState::waiting;
     wire::Nullable<std::string> test_reason;
     wire::Nullable<machines::QuarantineCause> quarantined_by;
-    wire::Nullable<JobId> job_id;
+    wire::Nullable<JobId> current_job_id;
     wire::Nullable<Time> last_healthy_at;
     Time enrolled_at;
     Time changed_at;
@@ -53,7 +53,7 @@ struct AdminMachine {
 };
 BOOST_DESCRIBE_STRUCT(AdminMachine, (),
                       (machine_id, owner, label, state, version, gpu_model, gpu_count,
-                       verification_level, offer, test, test_reason, quarantined_by, job_id,
+                       verification_level, offer, test, test_reason, quarantined_by, current_job_id,
                        last_healthy_at, enrolled_at, changed_at, retired_at))
 constexpr auto wire_docs(const AdminMachine*) {
     return std::to_array<wire::Doc>({
@@ -67,7 +67,7 @@ constexpr auto wire_docs(const AdminMachine*) {
         {"test", "How its machine test stands.", "passed"},
         {"test_reason", "Why it is not passed; null when there is nothing to tell.", "null"},
         {"quarantined_by", "Why it was put aside; null when it is not.", "null"},
-        {"job_id", "The job that holds it, or was not cleaned up after yet.", "null"},
+        {"current_job_id", "The job that holds it, or was not cleaned up after yet.", "null"},
         {"last_healthy_at", "When its host agent was last heard; null: never."},
         {"enrolled_at", "When it came."},
         {"changed_at", "When something of it last changed."},

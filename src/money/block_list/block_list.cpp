@@ -158,6 +158,13 @@ bool is_forgotten(const OfFile& known, Time now) {
     return known.lacked_since && *known.lacked_since + file_forgets_after <= now;
 }
 
+// A download that broke off at a line lies there until the next one: what would take more than a
+// tenth of the list away, and more than a few, has to say that it means it.
+bool are_too_many(std::size_t gone, std::size_t known) {
+    constexpr std::size_t few = 10;
+    return gone > few && gone > known / 10;
+}
+
 }  // namespace
 
 std::vector<Line> read_file(const std::string& path) { return parse_file(text_of_file(path)); }
@@ -179,7 +186,7 @@ bool is_current(db::Transaction& tx, const std::vector<Line>& lines, Time now) {
 // Keeps: the list is never shorter than the file for a moment. What is new comes before what is
 // gone goes, and all of it is one transaction.
 Synced sync(db::Context context, const std::vector<Line>& lines,
-            const BeforeBlocking& before_blocking) {
+            const BeforeBlocking& before_blocking, bool is_complete) {
     db::Transaction& tx = context.tx;
     if (before_blocking) before_blocking(tx);
     const std::vector<OfFile> known = tx.fetch(of_file_sql);
@@ -197,6 +204,10 @@ Synced sync(db::Context context, const std::vector<Line>& lines,
         fresh.erase(named);
     }
     Synced synced;
+    if (!is_complete && are_too_many(gone.size(), known.size())) {
+        synced.kept = static_cast<std::int64_t>(gone.size());
+        gone.clear();
+    }
     for (const auto& [address, reason] : fresh)
         if (block(tx, {.address = address,
                        .source = Source::file,
@@ -233,9 +244,11 @@ worker::Kind read_block_list_kind(const ReadingParts& parts) {
         const bool current =
             parts.database.read([&](db::Transaction& tx) { return is_current(tx, lines, now); });
         if (current) return;
+        const bool complete = text.starts_with(complete_file) || text.starts_with(empty_on_purpose);
         const Synced synced = parts.database.write([&](db::Transaction& tx) {
-            return sync({tx, parts.random, now}, lines, parts.before_blocking);
+            return sync({tx, parts.random, now}, lines, parts.before_blocking, complete);
         });
+        if (synced.kept > 0) log(Level::error, "block_list_lacks", {{"addresses", synced.kept}});
         log(Level::info, "block_list_read", {{"added", synced.added}, {"removed", synced.removed}});
     };
     kind.retry_max = std::chrono::minutes(1);

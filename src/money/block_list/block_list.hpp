@@ -64,17 +64,20 @@ inline constexpr Duration file_forgets_after = std::chrono::hours(1);
 // The first line of a file that names nobody, and means it. Without it such a file takes nobody
 // off.
 inline constexpr std::string_view empty_on_purpose = "# empty on purpose";
+// The first line of one that may take many off the list at once.
+inline constexpr std::string_view complete_file = "# complete";
 
 // Brings the rows of the file towards what it says now, and records what changed.
 struct Synced {
     std::int64_t added = 0;
     std::int64_t removed = 0;
+    std::int64_t kept = 0;  // lacked for long enough, but too many at once
 };
 // Runs before an address is blocked, in the same transaction: whoever pays just now has committed
 // by then, or finds it blocked.
 using BeforeBlocking = std::function<void(db::Transaction&)>;
 Synced sync(db::Context context, const std::vector<Line>& lines,
-            const BeforeBlocking& before_blocking = {});
+            const BeforeBlocking& before_blocking = {}, bool is_complete = false);
 bool is_current(db::Transaction& tx, const std::vector<Line>& lines, Time now);
 
 // The task that reads the file.

@@ -1,5 +1,6 @@
 #include "credits/credits.hpp"
 
+#include "accounts/allowances.hpp"
 #include "base/letters.hpp"
 #include "credits/rows.hpp"
 #include "credits/settings.hpp"
@@ -10,6 +11,9 @@ namespace {
 const api::RateRule code_rate{"campaign codes",
                               api::rate_setting<&Settings::rate_campaign_codes_per_hour>,
                               std::chrono::hours(1), api::RateRule::By::account};
+
+// Accounts that one network address may redeem codes for in a day.
+constexpr std::int64_t redeemed_per_address = 10;
 
 Credit shown(const CreditRow& row, const std::string& campaign) {
     return {row.credit_id, campaign,        row.asset,     row.amount,
@@ -31,6 +35,22 @@ void require_customer(api::Call& call) {
         throw Problem(Code::forbidden, "codes are for accounts that have paid something in before");
 }
 
+// Keeps: a credit costs whoever wants many of them as much money that is tied up as each gives, and
+// one network does not make them by the hundred.
+void require_worth(api::Call& call, const Campaign& campaign) {
+    const Micro paid_in = ledger::deposited(call.tx(), call.caller.account, campaign.asset);
+    if (paid_in < campaign.per_account)
+        throw Problem(Code::forbidden,
+                      "codes are for accounts that have paid in at least as much as the credit");
+}
+
+void count_address(api::Call& call) {
+    const accounts::Allowance allowance{"campaign codes",
+                                        api::address_key(call.request.client_address),
+                                        redeemed_per_address, std::chrono::hours(24)};
+    if (!accounts::take(call.tx(), allowance, 1, call.now)) throw Problem::rate_limited();
+}
+
 }  // namespace
 
 Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
@@ -39,6 +59,7 @@ Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
     for (const char c : request.campaign_code.value) code += to_upper(c);
     const auto campaign = find_campaign_by_code(call.tx(), code);
     if (!campaign) throw Problem(Code::not_found, "body.campaign_code: there is no such code");
+    require_worth(call, *campaign);
     const CreditRow row{.credit_id = call.make_id<CreditId>(),
                         .campaign_id = campaign->campaign_id,
                         .account_id = call.caller.account,
@@ -51,6 +72,7 @@ Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
         throw Problem(Code::conflict, "this account has redeemed the code before");
     if (!redeem_campaign(call.tx(), campaign->campaign_id, call.now))
         throw Problem(Code::conflict, "the campaign is over, or nothing is left of it");
+    count_address(call);
     return shown(row, campaign->name);
 }
 
@@ -86,7 +108,7 @@ void CreditDesk::add_routes(api::Router& router) const {
          .status = 201,
          .errors = {{Code::not_found, "there is no such code"},
                     {Code::forbidden, "the caller is an operator or an agent"},
-                    {Code::forbidden, "the account never paid anything in"},
+                    {Code::forbidden, "the account has paid in less than the credit"},
                     {Code::conflict, "the account has redeemed it before"},
                     {Code::conflict, "the campaign is over, or nothing is left of it"}},
          .rate = &code_rate},

@@ -56,6 +56,9 @@ constexpr db::Migration history[] = {
             "  PRIMARY KEY (job_id, credit_id),"
             "  CHECK (given_back <= taken)"
             ") @strict;"},
+    {.feature = "credits",
+     .number = 2,
+     .sql = "CREATE INDEX credit_uses_by_credit ON credit_uses (credit_id);"},
 };
 
 const db::Query<Campaign> add_campaign_sql(

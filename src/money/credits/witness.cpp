@@ -42,11 +42,17 @@ constexpr std::string_view wrong_campaigns_sql =
     "WHERE COALESCE(s.amount, 0) <> p.redeemed OR COALESCE(s.remaining, 0) <> p.redeemed "
     "- (p.returned - CASE WHEN p.state = 'closed' THEN p.total - p.redeemed ELSE 0 END) "
     "- COALESCE(s.used, 0) LIMIT $1";
-constexpr std::string_view wrong_credits_sql =
-    "SELECT c.credit_id FROM credits c LEFT JOIN campaigns p ON p.campaign_id = c.campaign_id "
-    "LEFT JOIN (SELECT credit_id, SUM(taken - given_back) AS used FROM credit_uses "
-    "GROUP BY credit_id) AS u ON u.credit_id = c.credit_id WHERE p.campaign_id IS NULL "
-    "OR c.asset <> p.asset OR c.remaining > c.amount - COALESCE(u.used, 0) LIMIT $1";
+std::string wrong_credits(const std::string& which) {
+    return "SELECT c.credit_id FROM credits c "
+           "LEFT JOIN campaigns p ON p.campaign_id = c.campaign_id WHERE " +
+           which +
+           " AND (p.campaign_id IS NULL OR c.asset <> p.asset "
+           "OR c.remaining > c.amount - COALESCE((SELECT SUM(u.taken - u.given_back) "
+           "FROM credit_uses u WHERE u.credit_id = c.credit_id), 0)) LIMIT $1";
+}
+// Those that still pay for something are looked at every time.
+const std::string wrong_spendable_sql = wrong_credits("c.remaining > 0");
+const std::string wrong_spent_sql = wrong_credits("c.remaining = 0");
 // What was taken for a job is what the ledger holds for it; what came back is what a job that is
 // over did not spend, and what was refunded beyond what its renter had paid.
 constexpr std::string_view wrong_jobs_sql =
@@ -97,11 +103,15 @@ void CreditWitness::check_rows(db::Transaction& tx, const Scope& scope,
         expect("promotions", campaigns.total - campaigns.returned - uses.taken + uses.given_back,
                scope.totals.balance(asset, ledger::Pocket::promotions));
     }
+    const auto tell_credits = [&](const std::string& sql) {
+        for (const CreditId id : tx.fetch_values<CreditId>(sql, told_max))
+            report.expect(false, "credit", id, ": more is left than its uses leave");
+    };
+    tell_credits(wrong_spendable_sql);
     if (!scope.adds_up) return;
+    tell_credits(wrong_spent_sql);
     for (const CampaignId id : tx.fetch_values<CampaignId>(wrong_campaigns_sql, told_max))
         report.expect(false, "campaign", id, ": its credits are not what was redeemed of it");
-    for (const CreditId id : tx.fetch_values<CreditId>(wrong_credits_sql, told_max))
-        report.expect(false, "credit", id, ": more is left than its uses leave");
     for (const JobId id : tx.fetch_values<JobId>(wrong_jobs_sql, told_max))
         report.expect(false, "job", id, ": its credits are not what the ledger holds for it");
 }

@@ -90,6 +90,9 @@ db::Query<AllDepositsRow> all_deposits(std::string_view which) {
                     which));
 }
 const auto all_deposits_sql = all_deposits("AND $4 IS NULL AND $7 IS NULL");
+// Both conditions are spelled as those of the index.
+const auto all_deposits_in_state_sql = all_deposits(
+    "AND $4 IS NULL AND $7 IS NULL AND state = $5 AND state <> 'CLAIMED' AND seen_at IS NOT NULL");
 const auto all_deposits_from_sql =
     all_deposits("AND (account_id = $4 OR $4 IS NULL) AND sender = $7");
 const auto all_deposits_of_sql = all_deposits("AND account_id = $4 AND $7 IS NULL");
@@ -174,8 +177,10 @@ api::Page<AdminDeposit> list_all_deposits(api::Call& call, const AdminDepositsQu
     }
     const api::Pager pager(call.cursors, {"operators' deposits", filters_of(query)}, query);
     const DepositPlace place = place_after(pager.after());
+    const bool is_of_few = query.state && *query.state != DepositState::CLAIMED;
     const auto& which = from            ? all_deposits_from_sql
                         : query.account ? all_deposits_of_sql
+                        : is_of_few     ? all_deposits_in_state_sql
                                         : all_deposits_sql;
     const auto rows = call.tx().fetch(which, place.seen_at, place.mark.transaction,
                                       place.mark.ordinal, query.account, query.state, query.asset,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include "ledger/days.hpp"
 #include "ledger/maturing.hpp"
 #include "ledger/promises.hpp"
+#include "ledger/settings.hpp"
 #include "ledger/walk.hpp"
 
 namespace berth::ledger {
@@ -138,10 +140,13 @@ public:
         if (counts()) check_promise_counts(tx_, tally.totals, report_);
         check_counts(tally.totals);
         check_witnesses(tally.totals);
-        // Nobody is paid by them, so it is enough to add them up with everything else.
+        // Nobody is paid by days, so it is enough to add them up with everything else. What matures
+        // decides what a host is paid: it is looked at every time.
         if (options_.verified == nullptr)
-            for (const auto& find : {find_wrong_days, find_wrong_maturing})
-                for (std::string& wrong : find(tx_, faults_max)) report_.add(std::move(wrong));
+            for (std::string& wrong : find_wrong_days(tx_, faults_max))
+                report_.add(std::move(wrong));
+        for (std::string& wrong : find_wrong_maturing(tx_, faults_max, first_maturing()))
+            report_.add(std::move(wrong));
         report_.verified.as_of = options_.now;
         report_.verified.totals = tally.totals;
         return std::move(report_);
@@ -152,6 +157,14 @@ private:
     std::optional<Time> since() const {
         if (options_.verified == nullptr) return std::nullopt;
         return options_.verified->as_of - late_max;
+    }
+
+    // What was posted before this and was verified has matured, whatever delay it was quoted with.
+    Uuid first_maturing() const {
+        static_assert(credit_delay_hours <= payout_delay_hours_max);
+        if (options_.verified == nullptr) return {};
+        const Time oldest = options_.now - std::chrono::hours(payout_delay_hours_max) - late_max;
+        return first_uuid(std::min(since().value(), oldest));
     }
 
     // Also those that nothing was posted for.

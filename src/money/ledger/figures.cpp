@@ -1,8 +1,11 @@
 #include "ledger/figures.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <tuple>
+
+#include "base/problem.hpp"
 
 namespace berth::ledger {
 namespace {
@@ -71,6 +74,21 @@ const db::Query<HostSum> host_sums_sql(
 constexpr Duration slice = std::chrono::hours(24);
 constexpr std::size_t slices_at_once = 64;
 
+// A report has one of the connections that rentals need, so all of its statements together last
+// only so long, too.
+class Deadline {
+public:
+    void check() const {
+        if (std::chrono::steady_clock::now() > end_)
+            throw Problem(Code::unavailable,
+                          "this takes too long to add up now; ask for a shorter time");
+    }
+
+private:
+    const std::chrono::steady_clock::time_point end_ =
+        std::chrono::steady_clock::now() + std::chrono::seconds(60);
+};
+
 // In the order of asset, pocket and kind by name.
 using SumsByName = std::map<std::tuple<Asset, std::string_view, std::string_view>, KindSum>;
 
@@ -88,10 +106,11 @@ void gather(db::Transaction& tx, std::vector<db::Transaction::Ticket>& tickets, 
     tickets.clear();
 }
 
-std::vector<KindSum> add_up(db::Transaction& tx, const Stretch& whole) {
+std::vector<KindSum> add_up(db::Transaction& tx, const Stretch& whole, const Deadline& deadline) {
     SumsByName all;
     std::vector<db::Transaction::Ticket> tickets;
     for (Time at = whole.from; at < whole.to;) {
+        deadline.check();
         const Time next = std::min(whole.to, at + slice);
         tickets.push_back(tx.start(kind_sums_sql.sql(), first_id(at), first_id(next)));
         if (tickets.size() == slices_at_once) gather(tx, tickets, all);
@@ -116,7 +135,8 @@ TransactionId first_id(Time at) {
 std::vector<std::vector<KindSum>> sums_by_kind(db::Transaction& tx,
                                                const std::vector<Stretch>& stretches) {
     std::vector<std::vector<KindSum>> sums;
-    for (const Stretch& stretch : stretches) sums.push_back(add_up(tx, stretch));
+    const Deadline deadline;
+    for (const Stretch& stretch : stretches) sums.push_back(add_up(tx, stretch, deadline));
     return sums;
 }
 
@@ -125,7 +145,7 @@ std::vector<PocketSum> sums_by_pocket(db::Transaction& tx, Time before) {
     const auto newest = tx.fetch_value<Time>(newest_sql);
     if (!oldest || !newest) return {};
     std::vector<PocketSum> sums;
-    for (const KindSum& sum : add_up(tx, {*oldest, std::min(before, *newest + slice)})) {
+    for (const KindSum& sum : add_up(tx, {*oldest, std::min(before, *newest + slice)}, {})) {
         if (sums.empty() || sums.back().asset != sum.asset || sums.back().pocket != sum.pocket)
             sums.push_back({sum.asset, sum.pocket, {}, {}});
         sums.back().debit += sum.debit;

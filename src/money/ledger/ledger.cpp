@@ -94,6 +94,9 @@ const db::Query<Balances> balances_sql(
 constexpr std::string_view deposited_sql =
     "SELECT transaction_id FROM ledger_entries WHERE owner_id = $1 AND asset IN ('USDC', 'USDT') "
     "AND place > 0 AND kind = 'deposit' LIMIT 1";
+constexpr std::string_view deposits_sql =
+    "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM ledger_entries WHERE owner_id = $1 "
+    "AND asset = $2 AND place > 0 AND kind = 'deposit'";
 constexpr std::string_view fees_sql =
     "SELECT CAST(COALESCE(SUM(fees), 0) AS BIGINT) FROM ledger_accounts WHERE asset = $1";
 // What happened to the operator's own money beside fees coming in.
@@ -570,6 +573,10 @@ Balances balances(db::Transaction& tx, AccountId account, Asset asset) {
 
 bool has_deposited(db::Transaction& tx, AccountId account) {
     return tx.fetch_value<TransactionId>(deposited_sql, account).has_value();
+}
+
+Micro deposited(db::Transaction& tx, AccountId account, Asset asset) {
+    return tx.fetch_value<Micro>(deposits_sql, account, asset).value();
 }
 
 }  // namespace berth::ledger

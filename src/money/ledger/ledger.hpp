@@ -226,6 +226,8 @@ BOOST_DESCRIBE_STRUCT(Balances, (),
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
 // Whether the account ever paid something in, in any asset.
 bool has_deposited(db::Transaction& tx, AccountId account);
+// All that it ever paid in, whatever became of it.
+Micro deposited(db::Transaction& tx, AccountId account, Asset asset);
 
 extern const std::span<const db::Migration> migrations;
 

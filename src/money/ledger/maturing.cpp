@@ -28,21 +28,24 @@ const db::Query<MaturingJob> maturing_sql(
     "WHERE m.host_id = $1 AND m.asset = $2 AND m.matures_at > $3 "
     "GROUP BY m.job_id, j.charged, j.refunded, j.disputed, j.fee_bps) AS jobs");
 
-// Earnings that mature by no row or by a wrong one, and rows that no earning stands behind.
+// Earnings that mature by no row or by a wrong one, and rows that no earning stands behind, from
+// one transaction on.
 constexpr std::string_view wrong_maturing_sql =
     "SELECT transaction_id FROM (SELECT t.transaction_id FROM ledger_jobs j "
     "JOIN ledger_entries e ON e.job_id = j.job_id AND e.kind = 'host_earning' "
     "JOIN ledger_transactions t ON t.transaction_id = e.transaction_id "
     "LEFT JOIN ledger_maturing m ON m.transaction_id = e.transaction_id "
-    "WHERE j.payout_delay_hours > 0 AND (m.transaction_id IS NULL OR m.amount <> e.amount "
+    "WHERE e.transaction_id >= $2 AND j.payout_delay_hours > 0 AND (m.transaction_id IS NULL OR "
+    "m.amount <> e.amount "
     "OR m.host_id <> e.owner_id OR m.asset <> e.asset OR m.job_id <> j.job_id "
     "OR m.matures_at < t.at + j.payout_delay_hours * 3600000000) "
     "UNION ALL SELECT m.transaction_id FROM ledger_maturing m "
     "LEFT JOIN ledger_entries e ON e.transaction_id = m.transaction_id "
     "AND e.kind = 'host_earning' LEFT JOIN ledger_jobs j ON j.job_id = m.job_id "
-    "WHERE e.transaction_id IS NULL OR j.job_id IS NULL OR (j.payout_delay_hours = 0 "
+    "WHERE m.transaction_id >= $2 AND (e.transaction_id IS NULL OR j.job_id IS NULL "
+    "OR (j.payout_delay_hours = 0 "
     "AND (j.credit = 0 OR m.amount <> e.amount OR m.host_id <> e.owner_id "
-    "OR m.asset <> e.asset OR m.job_id <> e.job_id))) AS wrong "
+    "OR m.asset <> e.asset OR m.job_id <> e.job_id)))) AS wrong "
     "LIMIT $1";
 // Jobs of whose credit the host's share, as ledger.cpp splits a charge, does not mature for 30
 // days. The share is computed in two steps because the product may be above 64 bits.
@@ -87,9 +90,11 @@ Maturing maturing(db::Transaction& tx, AccountId host, Asset asset, Time now) {
     return all;
 }
 
-std::vector<std::string> find_wrong_maturing(db::Transaction& tx, std::int64_t rows_max) {
+std::vector<std::string> find_wrong_maturing(db::Transaction& tx, std::int64_t rows_max,
+                                             const Uuid& first) {
     std::vector<std::string> wrong;
-    for (const TransactionId id : tx.fetch_values<TransactionId>(wrong_maturing_sql, rows_max))
+    for (const TransactionId id :
+         tx.fetch_values<TransactionId>(wrong_maturing_sql, rows_max, first))
         wrong.push_back("transaction " + to_string(id) +
                         ": its earning does not mature as its job says");
     for (const JobId id : tx.fetch_values<JobId>(soon_matured_sql, rows_max))

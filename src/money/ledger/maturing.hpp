@@ -27,7 +27,9 @@ struct Maturing {
 // Of a host's earnings, at this time. With the host's row locked, nothing is added meanwhile.
 Maturing maturing(db::Transaction& tx, AccountId host, Asset asset, Time now);
 
-// Postings whose rows are not what their jobs say, in words; at most so many.
-std::vector<std::string> find_wrong_maturing(db::Transaction& tx, std::int64_t rows_max);
+// Postings whose rows are not what their jobs say, in words; at most so many of each kind. Those
+// before the first transaction are left out, except where a credit paid.
+std::vector<std::string> find_wrong_maturing(db::Transaction& tx, std::int64_t rows_max,
+                                             const Uuid& first);
 
 }  // namespace berth::ledger

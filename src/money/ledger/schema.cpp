@@ -181,6 +181,10 @@ constexpr db::Migration history[] = {
             "CREATE INDEX ledger_entries_own ON ledger_entries (asset, pocket, amount)"
             "  WHERE kind IN ('gas', 'fee_take_out', 'top_up', 'debt_covered', 'campaign_fund',"
             "  'campaign_end');"},
+    // The few jobs that a credit paid for, which every proof looks at.
+    {.feature = "ledger",
+     .number = 5,
+     .sql = "CREATE INDEX ledger_jobs_on_credit ON ledger_jobs (job_id) WHERE credit > 0;"},
 };
 
 }  // namespace

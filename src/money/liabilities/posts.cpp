@@ -55,10 +55,21 @@ void Poster::run(const Rules& rules) const {
             [&](db::Transaction& tx) { return list_open_posts(tx, signer); });
     };
     for (const crypto::Address& signer : parts_.database.read(list_posters))
-        if (signer != parts_.key.address()) follow(rules, open_of(signer));
+        if (signer != parts_.key.address()) follow_earlier(rules, signer, open_of(signer));
     const auto open = open_of(parts_.key.address());
     if (!open.empty()) return follow(rules, open);
     if (rules.every_hours > 0) begin(rules);
+}
+
+// Providers that disagree about an old transaction are no reason to post nothing.
+void Poster::follow_earlier(const Rules& rules, const crypto::Address& signer,
+                            const std::vector<PostRow>& open) const {
+    try {
+        follow(rules, open);
+    } catch (const std::exception& error) {
+        log(berth::Level::warn, "liabilities_post_not_followed",
+            {{"signer", crypto::to_string(signer)}, {"why", error.what()}});
+    }
 }
 
 void Poster::begin(const Rules& rules) const {

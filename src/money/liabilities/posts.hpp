@@ -46,6 +46,8 @@ public:
 private:
     void begin(const Rules& rules) const;
     void follow(const Rules& rules, const std::vector<PostRow>& open) const;
+    void follow_earlier(const Rules& rules, const crypto::Address& signer,
+                        const std::vector<PostRow>& open) const;
     std::optional<PostRow> sign(const PostRow& plan, const chain::Standing& standing,
                                 const Rules& rules) const;
     void send(const PostRow& row) const;

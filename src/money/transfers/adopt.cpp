@@ -118,6 +118,7 @@ void count_nonce(ledger::Context context, const Adoption& adoption, std::int64_t
 
 Adopted adopt_payment(ledger::Context context, const ledger::Treasury& ours,
                       const Adoption& adoption) {
+    take_signing_turn(context.tx);  // whoever signs now has done so, or finds the hold
     const chain::Original& payment = adoption.payment;
     const auto asset = ours.asset_of(payment.to);
     const auto call = chain::payment_in(payment.data);

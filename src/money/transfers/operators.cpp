@@ -42,7 +42,8 @@ TransferRow require_transfer(api::Call& call, TransferId id) {
 }
 
 Problem too_late() {
-    return Problem(Code::conflict, "this transfer was signed already, or is over");
+    return Problem(Code::conflict,
+                   "this transfer was signed already, is over, or changed at this moment");
 }
 
 // What somebody else holds back is let go by an admin: an operator for money does not undo alone
@@ -51,6 +52,12 @@ void require_may_let_go(api::Call& call, const TransferRow& transfer) {
     if (transfer.held_why && !call.caller.admin &&
         !was_held_by(call.tx(), transfer.transfer_id, call.caller.account))
         throw Problem(Code::forbidden, "somebody else holds this transfer back; ask an admin");
+}
+
+// Whose hold the caller may end: any as an admin, and otherwise their own. It is asked again by the
+// very update, so that a hold which came since the look is not let go by it.
+std::optional<AccountId> only_own(const api::Call& call) {
+    return call.caller.admin ? std::nullopt : std::optional(call.caller.account);
 }
 
 // The row as it stands after the act, and the act in the record.
@@ -109,8 +116,9 @@ TransferDecided Operators::cancel(api::Call& call, const TransferPath& path,
                       "nobody calls off a transfer of their own account as an operator");
     require_may_let_go(call, before);
     if (before.state == TransferState::CANCELLED) throw too_late();
+    if (before.held_why && !release_held(call.tx(), path.id, only_own(call))) throw too_late();
     end_unsigned({call.tx(), call.random, call.now}, before,
-                 {.reason = "called off by an operator"});
+                 {.reason = "called off by an operator", .unless_held = true});
     if (require_transfer(call, path.id).state != TransferState::CANCELLED) throw too_late();
     return record_decision(call, before, "cancel_transfer", decision);
 }
@@ -135,7 +143,7 @@ TransferDecided Operators::release(api::Call& call, const TransferPath& path,
         throw Problem(Code::forbidden, "nobody releases a transfer of their own account");
     require_may_let_go(call, before);
     if (!before.held_why) throw Problem(Code::conflict, "nobody holds this transfer back");
-    if (!hold_back(call.tx(), path.id, std::nullopt)) throw too_late();
+    if (!release_held(call.tx(), path.id, only_own(call))) throw too_late();
     return record_decision(call, before, "release_transfer", decision);
 }
 

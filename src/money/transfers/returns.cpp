@@ -91,9 +91,12 @@ TransferRow begin_return(ledger::Context context, const ledger::Treasury& treasu
 TransferRow cancel_return(ledger::Context context, const funding::DepositMark& deposit) {
     const auto transfer = find_return(context.tx, deposit);
     if (!transfer) throw Problem(Code::not_found, "this transfer is not being sent back");
-    const Step step{TransferState::INTENT, TransferState::CANCELLED, "called off"};
+    // Otherwise what one operator has stopped would be asked for anew, to another address.
+    if (transfer->held_why)
+        throw Problem(Code::conflict, "an operator holds its payment back; release it first");
+    const Step step{TransferState::INTENT, TransferState::CANCELLED, "called off", true};
     if (!move_transfer(context.tx, transfer->transfer_id, step, context.now))
-        throw Problem(Code::conflict, "its payment was signed already, or is over");
+        throw Problem(Code::conflict, "its payment was signed already, is over, or is held back");
     if (find_hold(context.tx))
         throw Problem(Code::unavailable,
                       "payments are being compared with the chain, where this one may be already; "

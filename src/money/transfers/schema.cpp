@@ -265,6 +265,10 @@ constexpr db::Migration history[] = {
      .number = 18,
      .sql = "CREATE INDEX transfers_by_state ON transfers (state, transfer_id)"
             "  WHERE state <> 'SETTLED' AND transfer_id IS NOT NULL;"},
+    // What an operator holds back, among all there were.
+    {.feature = "transfers",
+     .number = 19,
+     .sql = "CREATE INDEX transfers_held ON transfers (transfer_id) WHERE held_why IS NOT NULL;"},
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ std::optional<std::int64_t> take_nonce(db::Transaction& tx, const crypto::Addres
 // Nobody else signs, with whatever key, until this transaction has ended: what was signed today can
 // be counted, and stays true.
 void take_signing_turn(db::Transaction& tx);
+// The setting that whoever signs asks for in the database itself.
+inline constexpr std::string_view payouts_paused_key = "money.payouts_paused";
 
 // A treasury that the books know: it signed, was compared with them, or was named to anybody. What
 // any of them has sent and the books do not know may be a transfer that waits to be signed.

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "chain/settings.hpp"
+#include "settings/changes.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/returns.hpp"
@@ -57,6 +58,14 @@ void note(Level level, std::string_view event, const AttemptRow& attempt) {
          {"transaction", chain::to_string(attempt.tx_hash)},
          {"nonce", attempt.nonce},
          {"attempt", attempt.attempt}});
+}
+
+// What this process has taken up of the settings may be a second old, and whoever was told that
+// payouts are paused relies on it.
+bool is_pause_stored(db::Transaction& tx) {
+    const settings::StoredValues stored = settings::read_stored(tx);
+    const auto row = stored.find(payouts_paused_key);
+    return row != stored.end() && row->second.value == "true";
 }
 
 }  // namespace
@@ -308,7 +317,7 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
         std::vector<AttemptRow> made;
         const auto snapshot = parts_.settings.now();
         const Settings& limits = snapshot->get<Settings>();
-        if (*limits.payouts_paused || find_hold(tx)) return made;
+        if (*limits.payouts_paused || is_pause_stored(tx) || find_hold(tx)) return made;
         Brakes brakes(tx, limits, now);
         for (const TransferRow& transfer : batch) {
             if (!brakes.let_go(transfer)) continue;
@@ -425,6 +434,11 @@ void Settler::book_all(const Round& round, std::span<const Ending> endings) cons
     std::vector<const Ending*> booked;
     const bool held = parts_.database.write([&](db::Transaction& tx) {
         booked.clear();
+        // It may end in a hold: whoever signs now has done so, or finds it. The turn comes before
+        // any row of the ledger.
+        if (std::ranges::any_of(
+                endings, [](const Ending& one) { return one.state == TransferState::FAILED; }))
+            take_signing_turn(tx);
         ChainEndings ended;
         const ledger::Context context{tx, parts_.random, now};
         for (const Ending& one : endings) {

@@ -90,6 +90,8 @@ const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
 const auto list_of_state_sql = all_transfers(
     "AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED' "
     "AND transfer_id IS NOT NULL");
+// What is held back are a few among all.
+const auto list_held_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL AND held_why IS NOT NULL");
 const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
@@ -99,10 +101,14 @@ const db::Query<TransferRow> list_late_sql(
     "WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED') "
     "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) "
     "AND (transfer_id > $2 OR $2 IS NULL) ORDER BY transfer_id LIMIT $3");
+// Who held it first does not let go alone what another has held since: then it is nobody's.
 constexpr std::string_view hold_back_sql =
-    "UPDATE transfers SET held_why = $2, "
-    "held_by = CASE WHEN held_why IS NULL THEN $3 ELSE held_by END "
+    "UPDATE transfers SET held_why = $2, held_by = CASE WHEN held_why IS NULL THEN $3 "
+    "WHEN $2 IS NOT NULL AND held_by <> $3 THEN NULL ELSE held_by END "
     "WHERE transfer_id = $1 AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
+constexpr std::string_view release_held_sql =
+    "UPDATE transfers SET held_why = NULL WHERE transfer_id = $1 AND held_why IS NOT NULL "
+    "AND (held_by = $2 OR $2 IS NULL) AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
 constexpr std::string_view was_held_by_sql =
     "SELECT 1 FROM transfers WHERE transfer_id = $1 AND held_why IS NOT NULL AND held_by = $2";
 constexpr std::string_view count_open_transfers_sql =
@@ -241,8 +247,10 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
     TransferId last;
     last.uuid.bytes.fill('\xff');
     const bool is_of_few = filter.state && *filter.state != TransferState::SETTLED;
+    const bool is_held = filter.held.value_or(false);
     const auto& which = filter.address   ? list_of_address_sql
                         : filter.account ? list_of_account_sql
+                        : is_held        ? list_held_sql
                         : is_of_few      ? list_of_state_sql
                                          : list_all_sql;
     return tx.fetch(which, before.value_or(last), filter.account, filter.kind, filter.state,
@@ -259,6 +267,10 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
 bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
                const std::optional<AccountId>& by) {
     return tx.run(hold_back_sql, id, why, by).affected == 1;
+}
+
+bool release_held(db::Transaction& tx, TransferId id, const std::optional<AccountId>& only_of) {
+    return tx.run(release_held_sql, id, only_of).affected == 1;
 }
 
 bool was_held_by(db::Transaction& tx, TransferId id, AccountId by) {

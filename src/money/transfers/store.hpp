@@ -117,8 +117,10 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
 // over.
 bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
                const std::optional<AccountId>& by = {});
-// Whether it is held back, and by this operator first: whoever holds it again does not make it
-// theirs.
+// Ends that. False when nobody holds it any more, it is over, or, with `only_of`, somebody else
+// than this operator holds it by now.
+bool release_held(db::Transaction& tx, TransferId id, const std::optional<AccountId>& only_of);
+// Whether it is held back by this operator alone: once another has held it, too, it is nobody's.
 bool was_held_by(db::Transaction& tx, TransferId id, AccountId by);
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
 struct Step {

@@ -39,6 +39,9 @@ const db::Query<EventRow> wanted_events_sql(
     "AND (account_id = $2 OR $2 IS NULL) AND (action = $3 OR $3 IS NULL) "
     "AND (target_kind = $4 OR $4 IS NULL) AND (target_id = $5 OR $5 IS NULL) "
     "AND (at >= $6 OR $6 IS NULL) AND (at < $7 OR $7 IS NULL) ORDER BY sequence DESC LIMIT $8");
+constexpr std::string_view count_events_sql =
+    "SELECT COUNT(*) FROM audit_events WHERE target_kind = $1 AND target_id = $2 "
+    "AND action = $3 AND at > $4";
 const db::Query<ChangeRow> changes_of_sql(
     "SELECT {} FROM audit_changes WHERE sequence = $1 ORDER BY ordinal");
 
@@ -89,6 +92,12 @@ std::vector<Recorded> list_events(db::Transaction& tx, const Wanted& wanted,
         events.push_back(std::move(event));
     }
     return events;
+}
+
+std::int64_t count_events(db::Transaction& tx, const Target& target, std::string_view action,
+                          Time since) {
+    return tx.fetch_value<std::int64_t>(count_events_sql, target.kind, target.id, action, since)
+        .value();
 }
 
 }  // namespace berth::audit

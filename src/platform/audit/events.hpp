@@ -37,6 +37,10 @@ struct Wanted {
 };
 std::vector<Recorded> list_events(db::Transaction& tx, const Wanted& wanted, std::int64_t rows_max);
 
+// How often this was done to a target since then.
+std::int64_t count_events(db::Transaction& tx, const Target& target, std::string_view action,
+                          Time since);
+
 // Over everything that the rows of an event say, and over the event before it.
 Bytes chain_hash(const Recorded& event);
 

@@ -25,6 +25,7 @@ constexpr auto offered_for = std::chrono::hours(24 * 30);
 constexpr std::int64_t notice_s = 120;
 constexpr std::int64_t disk_shares = 8;  // as many hosts as the box has, and room for others
 constexpr std::int64_t disk_gib_max = 100;
+constexpr int unavailable_tries_max = 200;  // ten seconds
 
 std::string sign_text(const crypto::SigningKey& wallet, const std::string& text) {
     const crypto::Signature signature = wallet.sign(crypto::personal_message_hash(text));
@@ -63,7 +64,14 @@ std::string Market::send(const std::string& method, const std::string& target,
         request.headers.add("Idempotency-Key", to_string(make_uuid(clock_.now(), random_)));
     if (!body.empty()) request.headers.add("Content-Type", "application/json");
     request.body = body;
-    const http::Response response = client_.send(request);
+    http::Response response = client_.send(request);
+    // A server that has just begun says so where it cannot answer yet; whether it has is asked of
+    // it elsewhere.
+    for (int i = 0; i < unavailable_tries_max && response.status == 503 && target != "/readyz";
+         ++i) {
+        parts_.pause();
+        response = client_.send(request);
+    }
     if (response.status >= 300)
         throw std::runtime_error(fmt::format("{} {}: {}", method, target, response.body));
     return response.body;
