@@ -121,6 +121,23 @@ TEST(LaunchProfile, AnyOtherThanTheMandatoryOneIsNamed) {
     EXPECT_EQ(differs([](LaunchProfile& p) { p.no_new_privileges = false; }), "no_new_privileges");
     EXPECT_EQ(differs([](LaunchProfile& p) { p.host_network = true; }), "host_network");
     EXPECT_EQ(differs([](LaunchProfile& p) { p.privileged = true; }), "privileged");
+    EXPECT_EQ(differs([](LaunchProfile& p) { p.memory->push_back("/x"); }), "memory");
+}
+
+// Hosts and server are not upgraded at the same moment: neither may take the other's profile for
+// another than its own.
+TEST(LaunchProfile, IsUnderstoodByTheVersionBeforeAndAfter) {
+    const std::string before =
+        R"("uid":10001,"gid":10001,"read_only_root":true,"writable":["/work"],)"
+        R"("read_only":["/cache"],"capabilities":[],"no_new_privileges":true,)"
+        R"("host_network":false,"privileged":false)";
+    const auto of_older = wire::decode_known<LaunchProfile>("{" + before + "}", "profile");
+    EXPECT_EQ(find_difference(of_older), std::nullopt);
+    const auto another =
+        wire::decode_known<LaunchProfile>("{" + before + R"(,"memory":["/x"]})", "profile");
+    EXPECT_EQ(find_difference(another), "memory");
+    // An older agent passes over the one member that it does not know.
+    EXPECT_EQ(wire::encode(launch_profile()), "{" + before + R"(,"memory":["/tmp","/dev/shm"]})");
 }
 
 }  // namespace

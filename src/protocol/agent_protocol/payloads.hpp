@@ -80,32 +80,35 @@ struct LaunchProfile {
     bool no_new_privileges = false;
     bool host_network = false;
     bool privileged = false;
+    // Later than the rest, which no agent takes with other values than it had then.
+    std::optional<std::vector<std::string>> memory;
 };
 BOOST_DESCRIBE_STRUCT(LaunchProfile, (),
                       (uid, gid, read_only_root, writable, read_only, capabilities,
-                       no_new_privileges, host_network, privileged))
+                       no_new_privileges, host_network, privileged, memory))
 constexpr auto wire_docs(const LaunchProfile*) {
     return std::to_array<wire::Doc>({
         {"uid", "The user it runs as.", "10001"},
         {"gid", "The group it runs as.", "10001"},
         {"read_only_root", "Whether its image cannot be written to.", "true"},
-        {"writable",
-         "What is mounted for writing, and nothing else is; /tmp and /dev/shm are memory of the "
-         "job's "
-         "own.",
-         "/work"},
+        {"writable", "What is mounted for writing, and nothing else is but for `memory`.", "/work"},
         {"read_only", "What is mounted for reading.", "/cache"},
         {"capabilities", "Which capabilities of Linux it has: none."},
         {"no_new_privileges", "Whether nothing that it starts can have more than it has.", "true"},
         {"host_network", "Whether it shares the host's network.", "false"},
         {"privileged", "Whether it can do what the host can.", "false"},
+        {"memory",
+         "What is mounted for writing and lies in the job's own memory; left out: as the agent has "
+         "it.",
+         "/tmp"},
     });
 }
 
 // The mandatory profile: what the server says in START, and what an agent runs workloads under.
 LaunchProfile launch_profile();
 // The member in which a profile is another than the mandatory one; empty when it is that one. A
-// weaker one is never run under, and a stricter one would be run under ours, which is weaker.
+// weaker one is never run under, and a stricter one would be run under ours, which is weaker. What
+// an older server does not say yet is no difference.
 std::optional<std::string> find_difference(const LaunchProfile& profile);
 
 struct StartPayload {
