@@ -75,6 +75,10 @@ public:
             if (path.ends_with("/heartbeat") && strangers > 0) {
                 --strangers;
                 response.status = 401;
+            } else if (is_older && request.body.find("warm_images") != std::string::npos) {
+                response.status = 422;
+                response.body = R"({"code":"INVALID_INPUT","message":)"
+                                R"("body.warm_images: is not a member of this request"})";
             }
         } else if (path.ends_with("/ack") && forgets_answers) {
             response.status = 503;
@@ -114,7 +118,8 @@ public:
     std::atomic<int> manifest_troubles = 0;  // and so many manifests
     std::atomic<int> strangers = 0;          // so many heartbeats, or leaves, with 401
     std::atomic<bool> forgets_answers = false;
-    std::string refused_words;  // events with these are answered with 503
+    std::atomic<bool> is_older = false;  // and knows of no warm images
+    std::string refused_words;           // events with these are answered with 503
     SystemRandom random;
     const MachineId machine = MachineId::make(SystemClock().now(), random);
     const CommandKey own{crypto::Ed25519Key{crypto::Secret::make(random)}};

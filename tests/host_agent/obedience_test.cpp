@@ -308,6 +308,38 @@ TEST_F(Obedience, NoKeyIsThrownAwayBeforeTheOtherWasAnswered) {
     EXPECT_EQ(own("next_seed"), "");
 }
 
+// What the agent before it told is not known: a store that was emptied would be warm for ever.
+TEST_F(Obedience, AnAgentThatStartsTellsItsImagesOnceEvenIfThereAreNone) {
+    const auto beats = [&] { return server.told("heartbeat"); };
+    ASSERT_TRUE(soon([&] {
+        const std::string all = beats();
+        return std::count(all.begin(), all.end(), '\n') >= 3;
+    })) << agent_log();
+    const std::string all = beats();
+    const std::size_t first = all.find(R"("warm_images":[])");
+    ASSERT_LT(first, all.find('\n')) << all;
+    EXPECT_EQ(all.find("warm_images", first + 2), all.npos) << all;
+}
+
+TEST_F(Obedience, AServerThatKnowsOfNoWarmImagesIsHeardAndToldOfThemNoMore) {
+    kill_agent();
+    server.is_older = true;
+    const std::string known = server.told("heartbeat");
+    start_agent();
+    ASSERT_TRUE(soon([&] {
+        const std::string all = server.told("heartbeat").substr(known.size());
+        return std::count(all.begin(), all.end(), '\n') >= 4;
+    })) << agent_log();
+    const std::string all = server.told("heartbeat").substr(known.size());
+    const std::size_t first = all.find("warm_images");
+    ASSERT_LT(first, all.find('\n')) << all;
+    EXPECT_EQ(all.find("warm_images", first + 1), all.npos) << all;
+    const Command rotate = command(CommandKind::rotate_key, R"({"nonce":"n"})");
+    server.give(rotate, server.own);
+    EXPECT_EQ(member(answer_to(rotate), "result"), "completed");
+    EXPECT_EQ(agent_log().find("heartbeat_refused"), std::string::npos) << agent_log();
+}
+
 TEST_F(Obedience, ToLeaveBothKeysAreTried) {
     kill_agent();
     std::string identity = read_text(state() + "/identity.json");

@@ -34,6 +34,12 @@ TEST(Sentences, AreOneLineThatFitsAndEndsWithALetter) {
     }
 }
 
+TEST(Sentences, HaveNoBytesThatAreNoLetters) {
+    EXPECT_EQ(presentable_sentence("\xff\x80game\xc3, process 7, uses \xc3\xa9", {}),
+              "game, process 7, uses \xc3\xa9");
+    EXPECT_EQ(presentable_sentence("it says " + std::string(300, '\x80'), {}, 200), "it says ");
+}
+
 TEST(Egress, IsToldPastFourFifthsAndPastAll) {
     EXPECT_EQ(egress_use(0, 0), EgressUse::within);
     EXPECT_EQ(egress_use(1, 0), EgressUse::all);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.hpp"
 #include "base/json_text.hpp"
 #include "base/log.hpp"
 
@@ -18,6 +19,17 @@ constexpr std::size_t log_tail_bytes_max = 12'000;
 bool is_for_people(char letter) {
     const auto byte = static_cast<unsigned char>(letter);
     return (byte >= 0x20 && byte != 0x7F) || letter == '\n' || letter == '\t';
+}
+
+// A program may be named by any bytes.
+std::string without_stray_bytes(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_sequence_length(text);
+        out += text.substr(0, length);
+        text.remove_prefix(std::max<std::size_t>(1, length));
+    }
+    return out;
 }
 
 std::size_t bytes_as_json(const std::string& text) {
@@ -86,7 +98,7 @@ EgressUse egress_use(std::int64_t sent_bytes, std::int64_t included_bytes) {
 
 std::string presentable_sentence(std::string text, const std::vector<std::string>& secrets,
                                  std::size_t bytes_max) {
-    text = without_folders(redact(without(std::move(text), secrets)));
+    text = without_stray_bytes(without_folders(redact(without(std::move(text), secrets))));
     std::replace_if(
         text.begin(), text.end(), [](char letter) { return !is_for_people(letter); }, ' ');
     std::replace(text.begin(), text.end(), '\n', ' ');

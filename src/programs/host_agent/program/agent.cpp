@@ -175,12 +175,11 @@ bool Agent::beat() {
     beat.telemetry = sampler_.take();
     for (const auto& job : jobs_.all()) beat.jobs.value.push_back(job->report());
     std::vector<std::string> warm = warm_digests();
-    if (warm != warm_told_)
+    if (takes_warm_images_ && warm_told_ != warm)
         for (auto& told = beat.warm_images.emplace().value; const std::string& digest : warm)
             told.push_back({digest});
     const std::string seed = keys_.seed();
-    const http::Response response =
-        link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
+    const http::Response response = send_beat(beat);
     const auto orders = response.status == 200 ? agent_protocol::read_orders(response.body)
                                                : std::optional<AgentOrders>();
     if (!orders) {
@@ -199,6 +198,22 @@ bool Agent::beat() {
     keys_.drop_old(seed);
     commands_.carry_out(*orders);
     return true;
+}
+
+// A server of the last version refuses a heartbeat whole for the one member that it does not know,
+// and a host that nobody hears leaves the market.
+http::Response Agent::send_beat(agent_protocol::Heartbeat& beat) {
+    const auto send = [&] {
+        return link_.send({.target = "/api/v1/host-agent/heartbeat", .body = wire::encode(beat)});
+    };
+    http::Response response = send();
+    const bool is_unknown = response.status == 422 && beat.warm_images &&
+                            response.body.find("body.warm_images") != std::string::npos;
+    if (!is_unknown) return response;
+    log(Level::warn, "warm_images_refused", {{"answer", response.body}});
+    takes_warm_images_ = false;
+    beat.warm_images.reset();
+    return send();
 }
 
 // Those that were used last, should there be too many.
@@ -308,7 +323,7 @@ agent_protocol::HostModeReport Agent::host_mode() {
     if (!jobs_.all().empty()) return report;  // what uses the cards is the job
     if (const std::string obstacle = parts_.runtime.obstacle(); !obstacle.empty()) {
         report.offerable = false;
-        report.reasons.value.push_back({obstacle.substr(0, 200)});
+        report.reasons.value.push_back({presentable_sentence(obstacle, {}, reason_bytes_max)});
     }
     if (const auto why = owners_objection()) {
         report.offerable = false;
@@ -317,7 +332,8 @@ agent_protocol::HostModeReport Agent::host_mode() {
     for (const gpu::User& user : parts_.gpus.users()) {
         report.offerable = false;
         if (report.reasons.value.size() < 16)
-            report.reasons.value.push_back({gpu::in_words(user).substr(0, 200)});
+            report.reasons.value.push_back(
+                {presentable_sentence(gpu::in_words(user), {}, reason_bytes_max)});
     }
     return report;
 }

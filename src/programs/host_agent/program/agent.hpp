@@ -57,6 +57,7 @@ private:
     void clean_strays();
     void heartbeats();
     bool beat();
+    http::Response send_beat(agent_protocol::Heartbeat& beat);
     std::vector<std::string> warm_digests();
     bool note_trouble(const std::string& why);  // whether it is news
     bool is_heard();
@@ -98,7 +99,8 @@ private:
     WakeFlag deadlines_wake_;
     // Of the heartbeats' thread alone
     std::string manifest_hash_;
-    std::vector<std::string> warm_told_;  // digests
+    std::optional<std::vector<std::string>> warm_told_;  // digests; none: nothing was told yet
+    bool takes_warm_images_ = true;                      // the server, as far as it has said
     bool cards_told_ = false;
     std::deque<agent_protocol::HealthEvent> untold_health_;
     std::mutex cards_mutex_;
