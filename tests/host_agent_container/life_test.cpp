@@ -1,4 +1,5 @@
 // A workload's life in a container: pulling, running, ending, being found again, being removed.
+#include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -7,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 
 #include "host_agent/runtimes/volume.hpp"
 #include "host_agent_container/host.hpp"
@@ -217,6 +219,26 @@ TEST_F(VolumeTest, IsReservedWhole) {
         EXPECT_EQ(error.code(), "DISK_FULL");
     }
     host_agent::Volume(workload.folder).clean();
+}
+
+// What the last who has it writes when it goes would be written over the zeros.
+TEST_F(VolumeTest, IsOverwrittenWhenNobodyHasItMountedAnyMore) {
+    auto workload = make_workload({});
+    host_agent::Volume volume(workload.folder);
+    volume.make(8 * mebibyte);
+    std::ofstream(volume.path() + "/secret") << "planted";
+    const std::string log = folder + "/holder.log";
+    Process holder({"/usr/bin/unshare", "--mount", "/bin/sleep", "1000"}, log);
+    const std::string line = fmt::format("/proc/{}/cmdline", holder.pid());
+    ASSERT_TRUE(support::eventually([&] { return read_text(line).starts_with("/bin/sleep"); }))
+        << read_text(log);
+    auto cleaning = std::async(std::launch::async, [&] { return volume.clean(); });
+    ASSERT_TRUE(support::eventually([&] { return !volume.is_mounted(); }));
+    EXPECT_EQ(cleaning.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+    EXPECT_TRUE(volume.exists());
+    holder.signal(SIGKILL);
+    EXPECT_EQ(cleaning.get(), 8 * mebibyte);
+    EXPECT_FALSE(volume.exists());
 }
 
 // Whatever the moment at which an agent dies, the next one cleans up.

@@ -91,19 +91,27 @@ pid_t running_listener(const std::string& folder) {
     return line.find(folder) != std::string::npos ? pid : 0;
 }
 
+// Empty when the process has ended, also while it only waits to be counted: then it has no
+// namespace any more.
+std::optional<pid_t> parent_of(pid_t process) {
+    const std::string stat = read_host_file(fmt::format("/proc/{}/stat", process));
+    const std::size_t end = stat.rfind(')');
+    if (end == std::string::npos) return {};
+    std::istringstream rest(stat.substr(end + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    if (state == "Z" || state == "X") return {};
+    return parent;
+}
+
 std::vector<pid_t> with_descendants(pid_t first) {
     std::multimap<pid_t, pid_t> children;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
         const std::string name = entry.path().filename();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-        const std::string stat = read_host_file(entry.path() / "stat");
-        const std::size_t end = stat.rfind(')');
-        if (end == std::string::npos) continue;
-        std::istringstream rest(stat.substr(end + 1));
-        std::string state;
-        pid_t parent = 0;
-        rest >> state >> parent;
-        if (state != "Z") children.emplace(parent, std::stoi(name));
+        const pid_t process = std::stoi(name);
+        if (const auto parent = parent_of(process)) children.emplace(*parent, process);
     }
     std::vector<pid_t> all = {first};
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -113,7 +121,8 @@ std::vector<pid_t> with_descendants(pid_t first) {
     return all;
 }
 
-// The listener is stopped first, so that nobody comes in meanwhile.
+// The listener is stopped first, so that nobody comes in meanwhile. Each of them holds the work
+// volume in a namespace of mounts, so all are waited for.
 void end_listener(const std::string& folder) {
     const pid_t pid = running_listener(folder);
     if (pid == 0) return;
@@ -121,7 +130,7 @@ void end_listener(const std::string& folder) {
     const std::vector<pid_t> all = with_descendants(pid);
     for (const pid_t each : all) ::kill(each, SIGKILL);
     const auto until = std::chrono::steady_clock::now() + end_max;
-    while (running_listener(folder) != 0) {
+    while (std::ranges::any_of(all, [](pid_t each) { return parent_of(each).has_value(); })) {
         if (std::chrono::steady_clock::now() > until)
             throw std::runtime_error("the listener of the job's SSH door does not end");
         std::this_thread::sleep_for(look_every);

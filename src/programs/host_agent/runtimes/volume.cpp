@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "host_agent/core/runtime.hpp"
 #include "host_agent/core/tool.hpp"
 
@@ -98,6 +99,39 @@ std::int64_t overwrite(const std::string& path) {
     return size;
 }
 
+// By device and number, since the name by which the kernel knows the file is that of whoever
+// attached it. Looking at a device that is just set free is harmless: it goes with our look.
+bool has_loop_device(const std::string& path) {
+    struct stat own {};
+    if (::stat(path.c_str(), &own) != 0) throw failure("cannot look at " + path);
+    for (const auto& entry : std::filesystem::directory_iterator("/sys/block")) {
+        const std::string name = entry.path().filename();
+        std::error_code ignored;
+        if (!name.starts_with("loop") || !std::filesystem::exists(entry.path() / "loop", ignored))
+            continue;
+        const Descriptor loop(::open(("/dev/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+        if (loop.number() < 0 && errno == ENOENT) continue;  // taken away meanwhile
+        loop_info64 facts{};
+        if (::ioctl(loop.number(), LOOP_GET_STATUS64, &facts) != 0) {
+            if (errno == ENXIO) continue;  // set free meanwhile
+            throw failure("cannot look at /dev/" + name);
+        }
+        if (facts.lo_device == own.st_dev && facts.lo_inode == own.st_ino) return true;
+    }
+    return false;
+}
+
+// Unmounted here it may still be mounted in another namespace, as sshd's, which writes what it has
+// not written yet with its last unmount: over the zeros, if they were there already.
+void wait_until_unused(const std::string& path) {
+    const auto until = std::chrono::steady_clock::now() + unmount_max;
+    while (has_loop_device(path)) {
+        if (std::chrono::steady_clock::now() > until)
+            throw std::runtime_error("the work volume is still mounted somewhere else");
+        std::this_thread::sleep_for(unmount_pause);
+    }
+}
+
 }  // namespace
 
 Volume::Volume(std::string folder) : file_(folder + "/volume"), path_(folder + "/work") {}
@@ -146,6 +180,7 @@ std::int64_t Volume::clean() {
     unmount();
     std::int64_t bytes = 0;
     if (exists()) {
+        wait_until_unused(file_);
         bytes = overwrite(file_);
         std::filesystem::remove(file_);
     }

@@ -22,7 +22,7 @@ public:
 
     // Overwrites all of it, gives the room back and shows that it is gone; harmless when it is.
     // Gives how many bytes were overwritten. Throws std::runtime_error when something still uses
-    // it.
+    // it, in whatever namespace: nothing is overwritten before the last of them is gone.
     std::int64_t clean();
 
 private:
