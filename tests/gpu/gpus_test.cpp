@@ -95,6 +95,21 @@ TEST_F(HostGpusTest, DoesNothingWithACardThatIsNotNamed) {
                                         "the memory of this vendor's cards cannot be wiped yet"}));
 }
 
+TEST_F(HostGpusTest, ACardThatIsNamedByItsIdentityIsToldAsLost) {
+    auto& card = library_.find<test::FakeNvml*()>("fake_nvml")()->cards[0];
+    const auto host = gpus("false", {"GPU-1"});
+    ASSERT_EQ(host->inventory().gpus.size(), 1u);
+    // Nothing but its address is known of it any more.
+    card.uuid = "";
+    card.memory_total.result = test::nvml_lost;
+    const auto told = host->health();
+    ASSERT_EQ(told.size(), 1u);
+    EXPECT_EQ(told[0].kind, agent_protocol::HealthKind::gpu_lost);
+    EXPECT_EQ(told[0].pci_address, "0000:41:00.0");
+    EXPECT_EQ(host->inventory().gpus.size(), 1u);
+    EXPECT_EQ(host->telemetry().size(), 1u);
+}
+
 TEST_F(HostGpusTest, ACardInPartsIsLeftOutInWords) {
     library_.find<test::FakeNvml*()>("fake_nvml")()->cards[0].is_divided = 1;
     const auto found = gpus("false")->inventory();

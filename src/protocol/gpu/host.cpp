@@ -1,7 +1,8 @@
-#include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <set>
 
 #include "base/problem.hpp"
 #include "base/program.hpp"
@@ -34,7 +35,8 @@ public:
         std::ranges::move(others.gpus, std::back_inserter(found.gpus));
         std::ranges::sort(found.gpus, {}, [](const auto& gpu) { return gpu.pci_address.value; });
         found.unfit.merge(others.unfit);
-        return offered(std::move(found), names_);
+        const std::vector<std::string> names = settle_names(found);
+        return offered(std::move(found), names);
     }
 
     std::vector<GpuTelemetry> telemetry() override {
@@ -69,6 +71,14 @@ public:
     }
 
 private:
+    // A name stands for where it was first found: a card that falls off its bus no longer tells its
+    // identity, and that it is lost must be told all the same.
+    std::vector<std::string> settle_names(const Inventory& found) {
+        const std::lock_guard lock(mutex_);
+        for (std::string& name : names_) name = address_called(found, name);
+        return names_;
+    }
+
     // What is told of a card that is not offered is its owner's affair.
     template <class Told, class Address>
     std::vector<Told> of_offered(std::vector<Told> all, const Address& address) {
@@ -122,7 +132,8 @@ private:
     }
 
     const std::vector<std::string> worker_;
-    const std::vector<std::string> names_;
+    std::mutex mutex_;
+    std::vector<std::string> names_;  // of what is offered: addresses as soon as they are found
     Nvml nvml_;
     Amd amd_;
 };

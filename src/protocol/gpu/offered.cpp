@@ -42,6 +42,12 @@ std::vector<std::string> parse_names(const std::string& text) {
     return names;
 }
 
+std::string address_called(const Inventory& found, const std::string& name) {
+    for (const ManifestGpu& card : found.gpus)
+        if (is_called(card.pci_address.value, uuid_of(card), name)) return card.pci_address.value;
+    return name;
+}
+
 Inventory offered(Inventory whole, const std::vector<std::string>& names) {
     std::vector<ManifestGpu> cards;
     for (ManifestGpu& card : whole.gpus) {

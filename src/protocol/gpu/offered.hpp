@@ -12,6 +12,9 @@ namespace berth::gpu {
 // all that can be rented out.
 std::vector<std::string> parse_names(const std::string& text);
 
+// The bus address of the card with that name, or the name itself where no card has it.
+std::string address_called(const Inventory& found, const std::string& name);
+
 // The inventory with the cards that are offered, and the others as left out, each with why. A card
 // that cannot be rented out is left out though it is named.
 Inventory offered(Inventory whole, const std::vector<std::string>& names);
