@@ -205,6 +205,21 @@ TEST_F(FrontTest, HasTheKeyThatItNamesAlsoWhenItIsOpenedAgain) {
     EXPECT_EQ(facts.st_mode & 0777U, 0600U);
 }
 
+// A host whose public name is one of IPv6 listens on "::".
+TEST_F(FrontTest, IsReachedByEitherKindOfAddress) {
+    host_agent::TlsFront::Options options = on_loopback();
+    options.address = "::";
+    host_agent::TlsFront other(options);
+    host_agent::Front::Opening both = opening;
+    both.port = free_port();
+    EXPECT_EQ(other.open(both), hash);
+    for (const char* address : {"127.0.0.1", "[::1]"}) {
+        http::Outbound out = request("/", std::string("Bearer ") + key);
+        out.url = fmt::format("https://{}:{}/", address, both.port);
+        EXPECT_EQ(send(out).status, 201) << address;
+    }
+}
+
 TEST_F(FrontTest, SaysThatTheWorkloadDoesNotAnswer) {
     engine.stop();
     EXPECT_EQ(send(request("/", std::string("Bearer ") + key)).status, 502);

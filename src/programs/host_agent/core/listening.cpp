@@ -6,9 +6,11 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
-#include <vector>
+
+#include "base/letters.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -37,19 +39,16 @@ std::optional<HostAddress> address_of(const sockaddr* given) {
     return HostAddress{text.c_str(), true, IN6_IS_ADDR_LOOPBACK(&raw) != 0};
 }
 
-// Written as an address, or everything that a name stands for.
-std::vector<HostAddress> look_up(const std::string& host, bool is_literal) {
+std::optional<HostAddress> parse_literal(const std::string& host) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
-    hints.ai_flags = is_literal ? AI_NUMERICHOST : 0;
+    hints.ai_flags = AI_NUMERICHOST;
     addrinfo* found = nullptr;
-    std::vector<HostAddress> all;
-    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return all;
-    for (const addrinfo* each = found; each != nullptr; each = each->ai_next)
-        if (auto address = address_of(each->ai_addr)) all.push_back(std::move(*address));
+    if (::getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
+    auto address = address_of(found->ai_addr);
     ::freeaddrinfo(found);
-    return all;
+    return address;
 }
 
 std::set<std::string> own_addresses() {
@@ -62,25 +61,26 @@ std::set<std::string> own_addresses() {
     return all;
 }
 
+bool is_localhost(std::string name) {
+    std::transform(name.begin(), name.end(), name.begin(), to_lower);
+    if (name.ends_with('.')) name.pop_back();
+    return name == "localhost" || name.ends_with(".localhost");
+}
+
 }  // namespace
 
 std::string listen_address(const std::string& public_host) {
     std::string host = public_host;
     if (host.size() > 2 && host.starts_with('[') && host.ends_with(']'))
         host = host.substr(1, host.size() - 2);
-    if (const auto literal = look_up(host, true); !literal.empty()) {
-        const HostAddress& address = literal.front();
-        if (address.is_loopback || own_addresses().contains(address.text)) return address.text;
-        return address.is_ipv6 ? every_address : every_ipv4;
+    if (is_localhost(host)) return "127.0.0.1";
+    const std::set<std::string> own = own_addresses();
+    if (const auto literal = parse_literal(host)) {
+        if (literal->is_loopback || own.contains(literal->text)) return literal->text;
+        return literal->is_ipv6 ? every_address : every_ipv4;
     }
-    const std::vector<HostAddress> named = look_up(host, false);
-    bool has_ipv6 = false;
-    bool is_loopback = !named.empty();
-    for (const HostAddress& address : named) {
-        has_ipv6 = has_ipv6 || address.is_ipv6;
-        is_loopback = is_loopback && address.is_loopback;
-    }
-    if (is_loopback) return "127.0.0.1";
+    const bool has_ipv6 = std::ranges::any_of(
+        own, [](const std::string& address) { return address.find(':') != std::string::npos; });
     return has_ipv6 ? every_address : every_ipv4;
 }
 

@@ -8,6 +8,7 @@
 #include "gpu/offered.hpp"
 #include "host_agent/access/front.hpp"
 #include "host_agent/core/host.hpp"
+#include "host_agent/core/listening.hpp"
 #include "host_agent/runtimes/container.hpp"
 #include "host_agent/runtimes/process_runtime.hpp"
 
@@ -58,6 +59,7 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
     options.state = state.folder();
     options.run = run_folder(state.folder());
     options.is_simulated = is_simulated(settings);
+    options.ssh_address = listen_address(settings.public_host);
     options.driver_root = settings.driver_root.value_or("");
     options.registries = parse_registries(settings.allow_registry.value_or(""));
     options.store_bytes = store_bytes(state.folder(), settings);
@@ -72,7 +74,8 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
 // world.
 std::unique_ptr<Front> make_front(const Settings& settings) {
     if (settings.runtime != "podman" && is_simulated(settings)) return nullptr;
-    return std::make_unique<TlsFront>(TlsFront::Options{.program = own_program()});
+    return std::make_unique<TlsFront>(TlsFront::Options{
+        .address = listen_address(settings.public_host), .program = own_program()});
 }
 
 }  // namespace
