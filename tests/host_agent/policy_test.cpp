@@ -193,7 +193,9 @@ protected:
 TEST_F(Policed, RefusesWhatItsServerAsksForBeforeAnythingIsBegun) {
     write(R"({"least_rate_micro_per_hour":"1000000"})");
     const StartPayload payload = cheap();
-    EXPECT_EQ(message_of(start(payload)), "The host's owner takes no job at this price.");
+    const Command order = start(payload);
+    EXPECT_EQ(message_of(order), "The host's owner takes no job at this price.");
+    EXPECT_EQ(member(server.told_of(order.command_id), "detail.by_policy"), "true");
     EXPECT_FALSE(std::filesystem::exists(state() + "/jobs/" + to_string(payload.job_id)));
     EXPECT_EQ(events_of(payload.job_id), "");
     // The file as it is now counts, and no more than what it says.
@@ -229,6 +231,7 @@ TEST_F(Obedience, ASentenceSaysWhyAJobWasRefused) {
     const std::string told = answer_to(order);
     EXPECT_EQ(member(told, "code"), "HOST_REJECTED");
     EXPECT_EQ(member(told, "detail.message"), "This host gives no SSH.");
+    EXPECT_EQ(told.find("by_policy"), std::string::npos) << told;
     EXPECT_FALSE(std::filesystem::exists(state() + "/jobs/" + to_string(payload.job_id)));
     EXPECT_EQ(events_of(payload.job_id), "") << "it was never begun";
 }

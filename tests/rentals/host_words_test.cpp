@@ -85,6 +85,42 @@ TEST_F(HostWords, MayBeMissingAndMustBeText) {
     EXPECT_EQ(member(show(ben, job), "failure.message"), "The host refused to start the job.");
 }
 
+// Who meets the rules could not know them, and who knows them has no machine put aside by them.
+TEST_F(HostWords, AboutRulesOfTheOwnerAreHeldAgainstNobodyAndNotAskedForAgainForHours) {
+    const auto machine = put_up();
+    const auto status = [&](const Person& who, const Wish& wish) {
+        return quote(who, machine, wish).status;
+    };
+    const auto early = quote(ben, machine, {});
+    EXPECT_EQ(early.status, 201) << early.body;
+    for (const std::int64_t duration_s : {86'400, 43'200, 21'600, 10'800}) {
+        const Person renter = join(R"(["renter"])", 10'000'000);
+        const JobId job = rent(renter, machine, {.duration_s = duration_s});
+        reject(job, "HOST_REJECTED",
+               R"({"message":"The host's owner takes no images from docker.io.",)"
+               R"("by_policy":true})");
+        EXPECT_EQ(state_of(job), JobState::FAILED);
+        EXPECT_FALSE(find(job).live.unbilled_at) << "nor is it the renter's fault";
+        EXPECT_EQ(balances(renter).held, Micro{});
+        EXPECT_EQ(clean(job), "FAILED");
+        EXPECT_EQ(status(renter, {.duration_s = 600}), 409);
+        EXPECT_EQ(status(ben, {.duration_s = duration_s}), 409);
+        EXPECT_EQ(status(ben, {.duration_s = duration_s - 1}), 201);
+    }
+    EXPECT_EQ(reserve(ben, member(early.body, "quote_id")).status, 409);
+    const auto after = seen(town.harness, machine.machine_id);
+    EXPECT_EQ(after.state, machines::MachineState::AVAILABLE);
+    EXPECT_EQ(after.starts_failed, 0);
+    EXPECT_EQ(status(ben, {.what = fmt::format(R"("template_id":"{}")", model)}), 201);
+    EXPECT_EQ(quote(ben, put_up(), {}).status, 201);
+    town.harness.clock.advance(hours(7));
+    EXPECT_EQ(status(ben, {}), 201);
+    // Without that word it is the host who refuses.
+    const JobId job = rent(ben, machine);
+    reject(job, "HOST_REJECTED", R"({"message":"No port is free.","by_policy":false})");
+    EXPECT_EQ(seen(town.harness, machine.machine_id).starts_failed, 1);
+}
+
 TEST_F(HostWords, AboutAWorkloadThatEndedReachTheHostToo) {
     const JobId job = rent(ben, put_up());
     accept(job);

@@ -146,6 +146,13 @@ Failure failure_of(const agent_protocol::Ack& refused) {
     return failure;
 }
 
+bool is_by_policy(const agent_protocol::Ack& refused) {
+    if (!refused.detail || !refused.code || refused.code->value != "HOST_REJECTED") return false;
+    const auto detail =
+        wire::decode_known<agent_protocol::RefusalDetail>(refused.detail->text, "body.detail");
+    return given(detail.by_policy).value_or(false);
+}
+
 // An agent that gives a reason has ended the workload itself; how that exits is no fault.
 std::optional<Failure> fault_of(const EndEvidence& end) {
     if (given(end.reason)) return std::nullopt;

@@ -36,6 +36,8 @@ FailureCode failure_code(const std::optional<std::string>& code, FailureCode oth
 Failure failure_of(const EndEvidence& end);
 // Why a host refused to start it.
 Failure failure_of(const agent_protocol::Ack& refused);
+// Whether it says that rules of its owner did.
+bool is_by_policy(const agent_protocol::Ack& refused);
 // What went wrong with one that had come up; none when it simply ended.
 std::optional<Failure> fault_of(const EndEvidence& end);
 

@@ -205,11 +205,7 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
     if (ack.kind == CommandKind::start && !rejected) {
         note_accepted(context, held);
     } else if (ack.kind == CommandKind::start && is_before_ready(state)) {
-        parts_.lifecycle.apply(context, held, Event::start_rejected,
-                               {.at = context.now,
-                                .failure = event_evidence::failure_of(ack.ack),
-                                // A host that refused it has nobody else to blame.
-                                .blame = held.job.terms.template_id ? Blame::host : Blame::nobody});
+        take_refusal(context, held, ack.ack);
     } else if (ack.kind == CommandKind::budget && !rejected) {
         if (!ack.ack.detail)
             throw Problem(Code::invalid_input, "body.detail: must say which budget was taken");
@@ -223,6 +219,19 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
     }
     save(context, held.job);
     machine = std::move(*held.machine);
+}
+
+// A host that refuses a template has nobody else to blame, but for rules of its owner: renters do
+// not know them, and whoever does could have the machine put aside by them.
+void HostAgentSide::take_refusal(const db::Context& context, HeldJob& held,
+                                 const agent_protocol::Ack& refused) const {
+    const bool is_by_policy = event_evidence::is_by_policy(refused);
+    if (is_by_policy) note_policy_refusal(context.tx, held.job.terms, context.now);
+    const bool is_hosts = held.job.terms.template_id && !is_by_policy;
+    parts_.lifecycle.apply(context, held, Event::start_rejected,
+                           {.at = context.now,
+                            .failure = event_evidence::failure_of(refused),
+                            .blame = is_hosts ? Blame::host : Blame::nobody});
 }
 
 }  // namespace berth::rentals

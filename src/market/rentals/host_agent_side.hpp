@@ -80,6 +80,8 @@ private:
                           const std::optional<std::string>& boot_id) const;
     void lose_host(const db::Context& context, HeldJob& held) const;
     void note_accepted(const db::Context& context, HeldJob& held) const;
+    void take_refusal(const db::Context& context, HeldJob& held,
+                      const agent_protocol::Ack& refused) const;
 
     const Parts parts_;
 };

@@ -63,6 +63,12 @@ void check_offered(api::Call& call, const machines::Machine& machine, bool own_i
         throw Problem(Code::conflict, "the machine takes no images of renters' own");
 }
 
+// The rules of a host's owner are on the host: we know of them what they refused.
+void check_policy(api::Call& call, const QuoteRow& quote) {
+    if (is_refused_by_policy(call.tx(), quote, call.now))
+        throw Problem(Code::conflict, "rules of the host's owner refused this template lately");
+}
+
 void check_availability(Time from, Time until, Time now) {
     if (now < from) throw Problem(Code::conflict, "the offer has not begun");
     if (!machines::is_in_time(from, until, now))
@@ -130,6 +136,7 @@ machines::Machine hold_quoted_machine(api::Call& call, const QuoteRow& quote) {
     auto machine = machines::hold(call.tx(), quote.machine_id);
     if (!machine) throw Problem(Code::conflict, std::string(not_available));
     check_offered(call, *machine, !quote.template_id, quote.included_disk_gib);
+    check_policy(call, quote);
     // The class that was quoted counts, not the one that is offered since.
     if (!machines::fits_mode(quote.availability_class, machine->mode))
         throw Problem(Code::conflict, std::string(not_available));
@@ -294,6 +301,7 @@ Quote Quotes::create(api::Call& call, const NewQuote& request, bool dry_run) con
     QuoteRow& quote = draft.quote;
     if (!dry_run) accounts::require_allowed(call, spending_of(quote));
     check_offered(call, draft.machine, request.image.has_value(), quote.included_disk_gib);
+    check_policy(call, quote);
     check_availability(draft.available_from, quote.available_until, call.now);
     quote.quote_id = call.make_id<QuoteId>();
     Quote answer = shown(quote);

@@ -238,6 +238,17 @@ constexpr db::Migration history[] = {
      .sql = "ALTER TABLE jobs ADD COLUMN included_egress_gib @int;"
             "ALTER TABLE jobs ADD COLUMN egress_bytes @int;"
             "ALTER TABLE jobs ADD COLUMN clean_error @text;"},
+    // Which templates the rules of a host's owner refused lately, to whom and for how long.
+    {.feature = "rentals",
+     .number = 14,
+     .sql = "CREATE TABLE policy_refusals ("
+            "  machine_id @id NOT NULL,"
+            "  template_id @id NOT NULL,"
+            "  renter_id @id NOT NULL,"
+            "  duration_limit_s @int NOT NULL,"
+            "  refused_at @int NOT NULL,"
+            "  PRIMARY KEY (machine_id, template_id, renter_id)"
+            ") @strict;"},
 };
 
 }  // namespace

@@ -54,6 +54,16 @@ const db::Query<StartRow> list_starts_sql(
 constexpr std::string_view ran_elsewhere_sql =
     "SELECT job_id FROM jobs WHERE template_id = $1 AND meter_started_at >= $2 "
     "AND pull_ms IS NOT NULL AND image_digest = $3 AND machine_id <> $4 LIMIT 1";
+constexpr std::string_view forget_policy_refusals_sql =
+    "DELETE FROM policy_refusals WHERE machine_id = $1 AND refused_at <= $2";
+constexpr std::string_view note_policy_refusal_sql =
+    "INSERT INTO policy_refusals (machine_id, template_id, renter_id, duration_limit_s, "
+    "refused_at) VALUES ($1, $2, $3, $4, $5) "
+    "ON CONFLICT (machine_id, template_id, renter_id) DO UPDATE SET "
+    "duration_limit_s = excluded.duration_limit_s, refused_at = excluded.refused_at";
+constexpr std::string_view find_policy_refusal_sql =
+    "SELECT refused_at FROM policy_refusals WHERE machine_id = $1 AND template_id = $2 "
+    "AND refused_at > $3 AND (renter_id = $4 OR duration_limit_s <= $5) LIMIT 1";
 constexpr std::string_view list_jobs_sql =
     "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
 constexpr std::string_view list_machine_jobs_sql =
@@ -291,6 +301,22 @@ bool ran_elsewhere(db::Transaction& tx, const JobTerms& terms, Time since) {
     return tx
         .fetch_value<JobId>(ran_elsewhere_sql, *terms.template_id, since, terms.image_digest,
                             terms.machine_id)
+        .has_value();
+}
+
+void note_policy_refusal(db::Transaction& tx, const JobTerms& terms, Time now) {
+    if (!terms.template_id) return;
+    tx.run(forget_policy_refusals_sql, terms.machine_id, now - policy_refusal_holds);
+    tx.run(note_policy_refusal_sql, terms.machine_id, *terms.template_id, terms.renter_id,
+           terms.duration_limit_s, now);
+}
+
+bool is_refused_by_policy(db::Transaction& tx, const QuoteRow& quote, Time now) {
+    if (!quote.template_id) return false;
+    return tx
+        .fetch_value<std::int64_t>(find_policy_refusal_sql, quote.machine_id, *quote.template_id,
+                                   now - policy_refusal_holds, quote.renter_id,
+                                   quote.duration_limit_s)
         .has_value();
 }
 

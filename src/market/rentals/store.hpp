@@ -234,6 +234,13 @@ std::vector<StartRow> list_starts(db::Transaction& tx, TemplateId id, Time since
 // Whether another machine came to READY with the same template and image since then.
 bool ran_elsewhere(db::Transaction& tx, const JobTerms& terms, Time since);
 
+// What rules of a host's owner refused is not tried again for a while: by the same renter not at
+// all, by others not for as long or longer. The duration is the one thing that a renter chooses and
+// rules judge beside the template: whoever asks for too long a one takes nothing from the others.
+inline constexpr Duration policy_refusal_holds = std::chrono::hours(6);
+void note_policy_refusal(db::Transaction& tx, const JobTerms& terms, Time now);
+bool is_refused_by_policy(db::Transaction& tx, const QuoteRow& quote, Time now);
+
 // Newest first, from before this one.
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max);

@@ -23,14 +23,20 @@ Payload payload_of(const Command& command) {
 // In an acknowledgement that is rejected.
 struct RefusalDetail {
     Maybe<HostText> message;
+    Maybe<bool> by_policy;
 };
-BOOST_DESCRIBE_STRUCT(RefusalDetail, (), (message))
+BOOST_DESCRIBE_STRUCT(RefusalDetail, (), (message, by_policy))
 constexpr auto wire_docs(const RefusalDetail*) {
     return std::to_array<wire::Doc>({
         {"message",
          "Why, in a sentence that the host and, of START, the renter read: without secrets, and "
          "without what lies where on the host.",
          "The host takes no job below a price that its owner has set."},
+        {"by_policy",
+         "Of START: whether rules that the owner has set on the host refuse it. That is held "
+         "against "
+         "nobody, and the host is not asked for the same template again for some hours.",
+         "true"},
     });
 }
 

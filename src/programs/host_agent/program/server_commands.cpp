@@ -150,11 +150,11 @@ bool ServerCommands::start_job(const Command& command) {
     const auto order = agent_protocol::payload_of<agent_protocol::StartPayload>(command);
     if (parts_.jobs.find(order.job_id))
         return acknowledge(command.command_id, {AckResult::accepted});
-    const auto reject = [&](const std::string& why) {
+    const auto reject = [&](const std::string& why, By by = By::host) {
         log(Level::warn, "start_refused", {{"job_id", to_string(order.job_id)}, {"why", why}});
         parts_.counters.forget(order.job_id);
         return refuse(command.command_id, "HOST_REJECTED",
-                      presentable_sentence(why, secrets_in(order)));
+                      presentable_sentence(why, secrets_in(order)), by);
     };
     if (const auto member = agent_protocol::find_difference(order.profile))
         return reject(fmt::format("Its launch profile is not ours in {}.", *member));
@@ -176,7 +176,7 @@ bool ServerCommands::start_job(const Command& command) {
     record.job_id = order.job_id;
     record.start.text = command.payload.text;
     record.lease_expires_at = parts_.job_context.now() + first_lease;
-    if (const auto why = follow_policy(order, record)) return reject(*why);
+    if (const auto why = follow_policy(order, record)) return reject(*why, By::policy);
     if (const auto why = give_ports(order, record)) return reject(*why);
     if (const auto why =
             parts_.job_context.runtime.refusal(workload_of(record, order, parts_.job_context)))
@@ -316,9 +316,11 @@ bool ServerCommands::qualify(const Command& command) {
     return true;
 }
 
-bool ServerCommands::refuse(CommandId id, const std::string& code, const std::string& sentence) {
+bool ServerCommands::refuse(CommandId id, const std::string& code, const std::string& sentence,
+                            By by) {
     agent_protocol::RefusalDetail detail;
     detail.message.emplace(agent_protocol::HostText{sentence});
+    if (by == By::policy) detail.by_policy.emplace(true);
     return acknowledge(id, {AckResult::rejected, code, wire::encode(detail)});
 }
 

@@ -49,8 +49,10 @@ private:
         std::string detail{};
     };
     bool acknowledge(agent_protocol::CommandId id, const Answer& answer);
+    enum class By { host, policy };
     // The sentence is presentable.
-    bool refuse(agent_protocol::CommandId id, const std::string& code, const std::string& sentence);
+    bool refuse(agent_protocol::CommandId id, const std::string& code, const std::string& sentence,
+                By by = By::host);
 
     // Why the owner does not want the job; empty when the record has what the policy asks for.
     std::optional<std::string> follow_policy(const agent_protocol::StartPayload& order,
