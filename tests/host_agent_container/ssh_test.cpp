@@ -1,5 +1,7 @@
 // The way in by SSH, with the clients that renters have.
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -22,6 +24,7 @@
 #include "http/dial.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
+#include "support/raw_socket.hpp"
 
 namespace berth::test {
 namespace {
@@ -73,6 +76,39 @@ TEST_F(SshTest, ThirtyAtOnceGetIn) {
         clients.push_back(client({}, {fmt::format("echo {} > /work/{}", i, i)}));
     for (const auto& each : clients) EXPECT_EQ(each->wait(), 0) << read_text(keys + "/client.log");
     EXPECT_EQ(ssh({"cat /work/[0-9]* | busybox wc -l"}).output, "30\n");
+}
+
+// How many of them sshd spoke to; each stays until it is put out.
+std::size_t say_nothing(std::vector<support::RawSocket>& kept, const char* from, std::uint16_t port,
+                        std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        sockaddr_in own{};
+        own.sin_family = AF_INET;
+        ::inet_pton(AF_INET, from, &own.sin_addr);
+        sockaddr_in there = own;
+        there.sin_port = htons(port);
+        ::inet_pton(AF_INET, "127.0.0.1", &there.sin_addr);
+        const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        kept.push_back(support::RawSocket::adopt(socket));
+        EXPECT_EQ(::bind(socket, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
+        EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&there), sizeof there), 0);
+    }
+    std::size_t heard = 0;
+    for (std::size_t i = kept.size() - count; i < kept.size(); ++i)
+        if (kept[i].skip_some()) ++heard;
+    return heard;
+}
+
+TEST_F(SshTest, StrangersWhoSayNothingDoNotKeepTheRenterOut) {
+    const auto inside = client({}, {"touch /work/here; sleep 4321"});
+    ASSERT_TRUE(support::eventually(
+        [&] { return std::filesystem::exists(workload.folder + "/work/here"); }));
+    const auto port = static_cast<std::uint16_t>(workload.ssh_port);
+    std::vector<support::RawSocket> strangers;
+    EXPECT_GE(say_nothing(strangers, "127.0.0.2", port, 70), 63U);
+    EXPECT_GT(say_nothing(strangers, "127.0.0.3", port, 5), 0U);
+    EXPECT_EQ(ssh({"echo in"}).output, "in\n");
+    EXPECT_TRUE(inside->running()) << "who has shown the key stays";
 }
 
 TEST_F(SshTest, FindWhatProgramsTakeForGranted) {

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,11 +19,15 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
+#include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "host_agent/access/listener.hpp"
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_world.hpp"
+#include "host_agent/core/runtime.hpp"
 #include "host_agent/core/tool.hpp"
 
 namespace berth::host_agent {
@@ -32,44 +37,104 @@ namespace {
 constexpr std::chrono::seconds stranger_max{ssh_login_seconds_max};
 constexpr std::size_t clients_max = 128;
 constexpr std::size_t strangers_max = 64;  // who may yet be strangers
-constexpr std::size_t strangers_per_address_max = 40;
+constexpr std::chrono::milliseconds sort_every{100};
 constexpr off_t log_bytes_max = 256 * 1024;  // strangers can make sshd write
 constexpr int reap_every_ms = 1000;
 
+std::string read_at(const Descriptor& folder, const std::string& path) {
+    const Descriptor file(::openat(folder.number(), path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text(4096, '\0');
+    const ssize_t count = ::read(file.number(), text.data(), text.size());
+    text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+    return text;
+}
+
+// Once the key was shown sshd goes on in a child that is the login. A host that does not tell of
+// children leaves it to the time.
+bool has_shown_key(const Descriptor& processes, pid_t sshd) {
+    std::istringstream children(read_at(processes, fmt::format("{0}/task/{0}/children", sshd)));
+    const std::string user = fmt::format("\nUid:\t{}\t", workload_user);
+    for (pid_t child = 0; children >> child;)
+        if (read_at(processes, fmt::format("{}/status", child)).find(user) != std::string::npos)
+            return true;
+    return false;
+}
+
+// Those who say nothing keep nobody out: where there is no room, whoever has the most strangers
+// loses one to who has fewer. Nobody who has shown the key loses anything.
 class Clients {
 public:
-    bool may_enter(const std::string& address) const {
-        const auto now = std::chrono::steady_clock::now();
-        std::size_t strangers = 0;
-        std::size_t from_there = 0;
-        for (const auto& [process, client] : clients_) {
-            if (now - client.since > stranger_max) continue;
-            ++strangers;
-            if (client.address == address) ++from_there;
-        }
-        return clients_.size() < clients_max && strangers < strangers_max &&
-               from_there < strangers_per_address_max;
+    explicit Clients(Descriptor processes) : processes_(std::move(processes)) {}
+
+    bool make_room(const std::string& origin) {
+        if (has_room()) return true;
+        sort_out();
+        return has_room() || end_one_for(origin);
     }
-    void add(pid_t process, std::string address) {
-        clients_[process] = {std::move(address), std::chrono::steady_clock::now()};
+    void add(pid_t process, std::string origin) {
+        strangers_[process] = {std::move(origin), std::chrono::steady_clock::now()};
     }
     void reap() {
-        for (pid_t ended = 0; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;) clients_.erase(ended);
+        for (pid_t ended = 0; (ended = ::waitpid(-1, nullptr, WNOHANG)) > 0;) {
+            strangers_.erase(ended);
+            known_.erase(ended);
+        }
     }
 
 private:
-    struct Client {
-        std::string address;
+    struct Stranger {
+        std::string origin;
         std::chrono::steady_clock::time_point since;
     };
-    std::map<pid_t, Client> clients_;
+
+    bool has_room() const {
+        return strangers_.size() < strangers_max && strangers_.size() + known_.size() < clients_max;
+    }
+    // Not for each of those who come in a flood.
+    void sort_out() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - sorted_at_ < sort_every) return;
+        sorted_at_ = now;
+        std::erase_if(strangers_, [&](const auto& each) {
+            const auto& [process, stranger] = each;
+            if (now - stranger.since <= stranger_max && !has_shown_key(processes_, process))
+                return false;
+            known_.insert(process);
+            return true;
+        });
+    }
+    bool end_one_for(const std::string& origin) {
+        std::map<std::string, std::size_t> counts;
+        for (const auto& [process, stranger] : strangers_) ++counts[stranger.origin];
+        std::size_t most = 0;
+        for (const auto& [from, count] : counts) most = std::max(most, count);
+        if (counts[origin] >= most) return false;
+        auto oldest = strangers_.end();
+        for (auto each = strangers_.begin(); each != strangers_.end(); ++each)
+            if (counts[each->second.origin] == most &&
+                (oldest == strangers_.end() || each->second.since < oldest->second.since))
+                oldest = each;
+        // sshd and what it has started are a session of their own.
+        ::kill(-oldest->first, SIGKILL);
+        ::kill(oldest->first, SIGKILL);
+        strangers_.erase(oldest);
+        return true;
+    }
+
+    const Descriptor processes_;
+    std::map<pid_t, Stranger> strangers_;
+    std::set<pid_t> known_;
+    std::chrono::steady_clock::time_point sorted_at_{};
 };
 
-std::string address_of(const sockaddr_storage& peer) {
+// Of IPv6 the network, for whoever has one address there has them all. IPv4 may come as IPv6.
+std::string origin_of(const sockaddr_storage& peer) {
     std::array<char, INET6_ADDRSTRLEN> text{};
+    in6_addr network = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
+    if (!IN6_IS_ADDR_V4MAPPED(&network)) std::fill_n(network.s6_addr + 8, 8, std::uint8_t{0});
     const void* const raw =
         peer.ss_family == AF_INET6
-            ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr)
+            ? static_cast<const void*>(&network)
             : static_cast<const void*>(&reinterpret_cast<const sockaddr_in&>(peer).sin_addr);
     if (::inet_ntop(peer.ss_family, raw, text.data(), text.size()) == nullptr) return "";
     return text.data();
@@ -91,8 +156,8 @@ std::string address_of(const sockaddr_storage& peer) {
     ::_exit(1);
 }
 
-[[noreturn]] void listen_for_ever(int listener, int log) {
-    Clients clients;
+[[noreturn]] void listen_for_ever(int listener, int log, Descriptor processes) {
+    Clients clients(std::move(processes));
     while (true) {
         pollfd watched{listener, POLLIN, 0};
         const int ready = ::poll(&watched, 1, reap_every_ms);
@@ -106,11 +171,11 @@ std::string address_of(const sockaddr_storage& peer) {
             ::usleep(10'000);  // without means for another: some come back
             continue;
         }
-        const std::string address = address_of(peer);
-        if (clients.may_enter(address)) {
+        const std::string origin = origin_of(peer);
+        if (clients.make_room(origin)) {
             const pid_t process = ::fork();
             if (process == 0) become_sshd(client, log);
-            if (process > 0) clients.add(process, address);
+            if (process > 0) clients.add(process, origin);
         }
         ::close(client);
     }
@@ -139,10 +204,12 @@ void leave_parent(int word, int log) {
         Descriptor listener = listen_at(plan.address, plan.port);
         const std::string number = std::to_string(::getpid()) + "\n";
         std::ofstream(folder + "/pid") << number;
+        // No sshd gets it: what it has started is looked at from here alone.
+        Descriptor processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
         enter_ssh_world(plan, folder);
         static_cast<void>(!::write(word, "\n", 1));
         ::close(word);
-        listen_for_ever(listener.number(), log);
+        listen_for_ever(listener.number(), log, std::move(processes));
     } catch (const std::exception& error) {
         why = error.what();
     }
