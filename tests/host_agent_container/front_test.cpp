@@ -1,7 +1,9 @@
 // The TLS front of http endpoints, reached as the relay reaches it. It needs no container.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +12,9 @@
 #include <thread>
 
 #include "base/bytes.hpp"
+#include "base/descriptor.hpp"
 #include "host_agent/access/front.hpp"
+#include "host_agent/access/front_process.hpp"
 #include "host_agent/access/host_user.hpp"
 #include "host_agent/core/tool.hpp"
 #include "host_agent_container/registry.hpp"
@@ -341,6 +345,26 @@ TEST_F(FrontTest, AnotherProcessHasTheDoorsWhenOneIsKilled) {
     EXPECT_NE(front.process(), first);
     EXPECT_NE(front.process(), 0);
     EXPECT_EQ(send(request("/", "")).status, 401);
+}
+
+// As one does that somebody has taken over.
+TEST_F(FrontTest, AProcessThatHangsUpAndLivesOnIsEnded) {
+    const pid_t first = front.process();
+    ASSERT_GT(first, 0);
+    const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, first, 0)));
+    const Descriptor socket(
+        static_cast<int>(::syscall(SYS_pidfd_getfd, handle.number(), host_agent::front_socket, 0)));
+    if (socket.number() < 0) GTEST_SKIP() << "its descriptors cannot be had here";
+    ASSERT_EQ(::kill(first, SIGSTOP), 0);
+    ASSERT_EQ(::shutdown(socket.number(), SHUT_RDWR), 0);
+    EXPECT_TRUE(support::eventually([&] {
+        try {
+            return send(request("/", std::string("Bearer ") + key)).status == 201;
+        } catch (const http::TransportError&) {
+            return false;
+        }
+    }));
+    EXPECT_NE(front.process(), first);
 }
 
 TEST_F(FrontTest, ReachesWorkloadsOnLoopbackAndNobodyElse) {

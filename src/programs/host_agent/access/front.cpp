@@ -205,11 +205,13 @@ void TlsFront::watch() {
     }
 }
 
-// Who comes meanwhile waits in the listening sockets, which are ours.
+// Who comes meanwhile waits in the listening sockets, which are ours. A process that only shut its
+// socket lives on, whoever has it by then, and would be waited for with every door.
 void TlsFront::look(bool has_ended, bool is_missing) {
     const std::lock_guard lock(mutex_);
     if (has_ended) {
         log(Level::error, "front_ended", {});
+        ::kill(process_, SIGKILL);
         bury(process_);
         process_ = 0;
         socket_.close();
