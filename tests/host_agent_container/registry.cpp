@@ -121,29 +121,47 @@ void Registry::serve() {
         throw std::runtime_error("no registry: " + read_text(process_->log_path()));
 }
 
-// In a store of its own, so that the runtime has to pull it.
+// In a store of its own, so that the runtime has to pull what is made there.
+std::vector<std::string> Registry::podman(const std::vector<std::string>& words) const {
+    std::vector<std::string> all = {"podman",           "--root",         folder_ + "/store",
+                                    "--runroot",        folder_ + "/run", "--tmpdir",
+                                    folder_ + "/tmp",   "--runtime",      "runc",
+                                    "--cgroup-manager", "cgroupfs"};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+}
+
+void Registry::empty_store() const {
+    run_tool({.arguments = podman({"rmi", "--all", "--force"})});
+    run_tool({.arguments = {"umount", folder_ + "/store/overlay"}});
+}
+
+std::string Registry::add_index(const std::string& repository) {
+    const std::string local = "localhost/" + repository + "-index";
+    const std::string there = fmt::format("docker://127.0.0.1:{}/{}", port_, repository);
+    run_tool_or_throw({.arguments = podman({"manifest", "create", local})});
+    run_tool_or_throw(
+        {.arguments = podman({"manifest", "add", "--tls-verify=false", local, there + ":1"})});
+    run_tool_or_throw(
+        {.arguments = podman({"manifest", "push", "--all", "--tls-verify=false", "--digestfile",
+                              folder_ + "/digest", local, there + ":index"})});
+    empty_store();
+    return name(repository) + "@" + read_text(folder_ + "/digest");
+}
+
 std::string Registry::add(const std::string& repository, const std::string& root,
                           const std::vector<std::string>& changes) {
     run_tool_or_throw({.arguments = {"tar", "-C", root, "-cf", folder_ + "/image.tar", "."}});
-    const auto with = [&](const std::vector<std::string>& words) {
-        std::vector<std::string> all = {"podman",           "--root",         folder_ + "/store",
-                                        "--runroot",        folder_ + "/run", "--tmpdir",
-                                        folder_ + "/tmp",   "--runtime",      "runc",
-                                        "--cgroup-manager", "cgroupfs"};
-        all.insert(all.end(), words.begin(), words.end());
-        return all;
-    };
     std::vector<std::string> import = {"import", "--quiet"};
     for (const std::string& change : changes) import.insert(import.end(), {"--change", change});
     const std::string local = "localhost/" + repository + ":1";
     import.insert(import.end(), {folder_ + "/image.tar", local});
-    run_tool_or_throw({.arguments = with(import)});
+    run_tool_or_throw({.arguments = podman(import)});
     run_tool_or_throw(
         {.arguments =
-             with({"push", "--quiet", "--tls-verify=false", "--digestfile", folder_ + "/digest",
-                   local, fmt::format("docker://127.0.0.1:{}/{}:1", port_, repository)})});
-    run_tool({.arguments = with({"rmi", "--all", "--force"})});
-    run_tool({.arguments = {"umount", folder_ + "/store/overlay"}});
+             podman({"push", "--quiet", "--tls-verify=false", "--digestfile", folder_ + "/digest",
+                     local, fmt::format("docker://127.0.0.1:{}/{}:1", port_, repository)})});
+    empty_store();
     return name(repository) + "@" + read_text(folder_ + "/digest");
 }
 

@@ -32,10 +32,14 @@ public:
     // Makes an image of a folder and gives its name by digest.
     std::string add(const std::string& repository, const std::string& root,
                     const std::vector<std::string>& changes);
+    // Makes an index of the image that add() made last in that repository, and gives its name.
+    std::string add_index(const std::string& repository);
 
 private:
     Registry();
     void serve();
+    std::vector<std::string> podman(const std::vector<std::string>& words) const;
+    void empty_store() const;
 
     std::string folder_;
     std::uint16_t port_;

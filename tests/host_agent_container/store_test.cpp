@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
+#include "host_agent/runtimes/container_image.hpp"
 #include "host_agent_container/host.hpp"
 #include "support/folder.hpp"
 
@@ -25,19 +27,20 @@ TEST(ImageStoreTest, TheLeastRecentlyUsedGoesFirstAndNeverTheOneThatIsNeeded) {
         ImageStore store(file, 100);
         store.note({"a", {40}, at(1)});
         store.note({"b", {40}, at(2)});
-        EXPECT_TRUE(store.too_many("b").empty());
+        EXPECT_TRUE(store.too_many({"b"}).empty());
         store.note({"c", {40}, at(3)});
-        EXPECT_EQ(store.too_many("c"), std::vector<std::string>{"a"});
-        EXPECT_EQ(store.too_many("a"), std::vector<std::string>{"b"});
+        EXPECT_EQ(store.too_many({"c"}), std::vector<std::string>{"a"});
+        EXPECT_EQ(store.too_many({"a"}), std::vector<std::string>{"b"});
         store.touch("a", at(4));
-        EXPECT_EQ(store.too_many("c"), std::vector<std::string>{"b"});
+        EXPECT_EQ(store.too_many({"c"}), std::vector<std::string>{"b"});
     }
     // As the next agent finds it.
     ImageStore store(file, 10);
     ASSERT_EQ(store.all().size(), 3u);
     EXPECT_EQ(store.all().front().image, "b");
-    EXPECT_EQ(store.too_many("a"), (std::vector<std::string>{"b", "c"}))
+    EXPECT_EQ(store.too_many({"a"}), (std::vector<std::string>{"b", "c"}))
         << "one that is larger than all stays while it is needed";
+    EXPECT_EQ(store.too_many({"a", "b"}), std::vector<std::string>{"c"});
     store.forget("b");
     EXPECT_FALSE(store.has("b"));
     std::ofstream(file) << "not a store";
@@ -64,6 +67,22 @@ protected:
         auto workload = make_workload({"/bin/busybox", "sleep", "100"});
         workload.image = second;
         return workload;
+    }
+
+    // Of bytes that nothing makes smaller.
+    host_agent::Workload of_large(std::size_t bytes) {
+        const std::string root = folder + "/large";
+        std::filesystem::create_directories(root);
+        std::ofstream(root + "/noise") << random.bytes(bytes);
+        auto workload = make_workload({"/bin/busybox", "sleep", "100"});
+        workload.image = Registry::get().add("berth/large", root, {"ENV PATH=/bin"});
+        std::filesystem::remove_all(root);
+        return workload;
+    }
+    std::optional<host_agent::KeptImage> noted(const std::string& image) const {
+        for (const auto& each : ImageStore(folder + "/images.json", 0).all())
+            if (each.image == image) return each;
+        return std::nullopt;
     }
 
     std::string second;
@@ -116,6 +135,40 @@ TEST_F(StoreTest, AnImageThatIsLargerThanAllMayBeIsNotFetched) {
     } catch (const host_agent::RuntimeError& error) {
         EXPECT_EQ(error.code(), "DISK_FULL");
     }
+}
+
+TEST_F(StoreTest, AnImageThatIsLargerThanAllMayBeTakesNoOthersPlace) {
+    store_bytes = 8 * mebibyte;
+    runtime = make_runtime();
+    pull(of_second());
+    ASSERT_TRUE(is_here(second));
+    const auto large = of_large(16 * mebibyte);
+    try {
+        pull(large);
+        FAIL();
+    } catch (const host_agent::RuntimeError& error) {
+        EXPECT_EQ(error.code(), "DISK_FULL");
+        EXPECT_EQ(error.what(), std::string(host_agent::ImageTooLarge().what()));
+    }
+    EXPECT_FALSE(is_here(large.image));
+    EXPECT_TRUE(is_here(second));
+}
+
+// As images for several kinds of processors are: what came has a digest of its own.
+TEST_F(StoreTest, AnImageByTheDigestOfAnIndexIsKnownToTheNextAgent) {
+    auto of_index = of_second();
+    of_index.image = Registry::get().add_index("berth/second");
+    ASSERT_NE(of_index.image, second);
+    pull(of_index);
+    const auto before = noted(of_index.image);
+    ASSERT_TRUE(before);
+    runtime = make_runtime();
+    pull(make_workload({"/bin/berth-inside", "wait"}));
+    EXPECT_TRUE(is_here(of_index.image));
+    const auto after = noted(of_index.image);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->used_at, before->used_at);
+    EXPECT_EQ(after->bytes.value, before->bytes.value);
 }
 
 TEST_F(StoreTest, AnImageOfARentersOwnIsGoneWithItsJob) {

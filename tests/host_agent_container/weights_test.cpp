@@ -2,6 +2,7 @@
 // by jobs of templates, and by nobody else.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <memory>
@@ -115,7 +116,10 @@ TEST_F(WeightsTest, AreFetchedOnceAndOnlyReadByJobsOfTheirTemplate) {
     runtime = make_runtime();
     EXPECT_NE(said_by(of_model()).find("hello"), std::string::npos) << "another agent knows them";
     EXPECT_EQ(at_hub->asked.load(), asked);
-    EXPECT_EQ(runtime->warm_images(), std::vector<std::string>{Registry::get().image()});
+    const auto warm = runtime->warm_images();
+    EXPECT_NE(std::ranges::find(warm, Registry::get().image()), warm.end());
+    for (const std::string& image : warm)
+        EXPECT_FALSE(image.starts_with(host_agent::weights_prefix)) << image;
 }
 
 TEST_F(WeightsTest, OfAHubThatGivesSomethingElseAreNotKeptAndTheJobStartsWithout) {
@@ -156,6 +160,26 @@ TEST_F(WeightsTest, GoWhenThereIsNoRoomForThem) {
     other.image = Registry::get().name("berth/other") + "@sha256:" + std::string(64, '0');
     EXPECT_THROW(pull(other), host_agent::RuntimeError);
     EXPECT_TRUE(std::filesystem::is_empty(folder + "/weights"));
+}
+
+TEST_F(WeightsTest, AreNotWhatGoesToMakeRoomForTheirOwnJob) {
+    const std::string root = folder + "/small";
+    std::filesystem::create_directories(root + "/bin");
+    auto small = make_workload({});
+    small.image = Registry::get().add("berth/small", root, {"ENV PATH=/bin"});
+    pull(of_model());
+    pull(small);
+    const int asked = at_hub->asked;
+    // Room for what the job has, and for nothing beside it.
+    store_bytes = 0;
+    for (const auto& each : host_agent::ImageStore(folder + "/images.json", 0).all())
+        if (each.image != small.image) store_bytes += each.bytes.value;
+    runtime = make_runtime();
+    pull(of_model());
+    EXPECT_EQ(at_hub->asked.load(), asked) << "they were fetched again";
+    EXPECT_FALSE(std::filesystem::is_empty(folder + "/weights"));
+    const auto warm = runtime->warm_images();
+    EXPECT_EQ(std::ranges::find(warm, small.image), warm.end());
 }
 
 TEST(HubListTest, WhatMakesNoSenseIsRefused) {

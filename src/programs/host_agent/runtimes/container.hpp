@@ -93,11 +93,14 @@ private:
     void shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes);
     void remove_secrets(const Workload& workload) const;
     void know_images();
+    void pull(const Workload& workload, const Patience& patience,
+              const std::function<void(const Progress&)>& told);
     void keep_image(const Workload& workload);
+    // What a job has of the store: its image and, where they are here, its weights.
+    std::vector<std::string> needed_by(const Workload& workload) const;
     void keep_weights(const Workload& workload, const Patience& patience,
                       const std::function<void(const Progress&)>& told);
-    void make_room(const Workload& workload);
-    bool remove_all_but(const std::string& image);
+    bool make_room(const Workload& workload, std::int64_t wanted_bytes);
     bool remove_image(const std::string& image);
     std::int64_t bytes_of(const std::string& image) const;
 

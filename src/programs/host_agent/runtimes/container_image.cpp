@@ -187,6 +187,7 @@ private:
                           .until = patience_.until,
                           .cancelled = &ends_,
                           .meanwhile = [this] { look(); }});
+        if (is_too_large_) throw ImageTooLarge();
         if (is_full_) give_up("DISK_FULL");
         if (outcome.good()) {
             if (progress_.total_bytes) progress_.done_bytes = progress_.total_bytes;
@@ -205,8 +206,9 @@ private:
     void look() {
         const std::int64_t free = free_bytes(pull_.folder);
         const std::int64_t fetched = bytes_in(pull_.folder);
-        is_full_ = free < pull_.floor_bytes || fetched > pull_.image_bytes_max;
-        ends_ = is_full_ || patience_.cancelled;
+        is_too_large_ = fetched > pull_.image_bytes_max;
+        is_full_ = free < pull_.floor_bytes;
+        ends_ = is_too_large_ || is_full_ || patience_.cancelled;
         progress_.done_bytes = std::max(*progress_.done_bytes, fetched);
         if (progress_.total_bytes)
             progress_.done_bytes = std::min(*progress_.done_bytes, *progress_.total_bytes);
@@ -215,9 +217,8 @@ private:
 
     // It is here packed and unpacked before it is only the latter.
     void judge_room(std::int64_t packed_bytes) const {
-        if (packed_bytes > pull_.image_bytes_max ||
-            free_bytes(pull_.folder) - packed_bytes < pull_.floor_bytes)
-            give_up("DISK_FULL");
+        if (packed_bytes > pull_.image_bytes_max) throw ImageTooLarge();
+        if (free_bytes(pull_.folder) - packed_bytes < pull_.floor_bytes) give_up("DISK_FULL");
     }
 
     void wait(Duration pause) const {
@@ -234,6 +235,7 @@ private:
     const std::function<void(const Progress&)>& told_;
     const PullNetwork network_;
     Progress progress_;
+    bool is_too_large_ = false;
     bool is_full_ = false;
     std::atomic<bool> ends_ = false;
 };

@@ -25,6 +25,14 @@ struct Pull {
     std::int64_t image_bytes_max = std::int64_t{1} << 48;
 };
 
+// DISK_FULL, and no room that others make would help: it is larger than all images may be.
+class ImageTooLarge : public RuntimeError {
+public:
+    ImageTooLarge()
+        : RuntimeError("DISK_FULL",
+                       "the image is larger than the room that the host has for images") {}
+};
+
 // Returns when the image is here. Throws RuntimeError as Runtime::prepare() says.
 void pull_image(const Pull& pull, const Patience& patience,
                 const std::function<void(const Progress&)>& told);

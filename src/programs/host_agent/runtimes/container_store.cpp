@@ -2,6 +2,7 @@
 // where there is no room.
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <sstream>
 
 #include "base/log.hpp"
@@ -11,30 +12,79 @@
 #include "host_agent/runtimes/container_image.hpp"
 
 namespace berth::host_agent {
+namespace {
+
+// An image as podman lists it: the names that it was asked for by, and every name by digest.
+constexpr const char* listed_image_format =
+    "{{range .Names}}{{.}} {{end}}| {{range .RepoDigests}}{{.}} {{end}}";
+struct ListedImage {
+    std::set<std::string> names;
+    std::set<std::string> digests;
+};
+
+std::vector<ListedImage> read_listed_images(const std::string& text) {
+    std::vector<ListedImage> images;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        ListedImage image;
+        bool is_name = true;
+        std::istringstream words(line);
+        for (std::string word; words >> word;) {
+            if (word == "|")
+                is_name = false;
+            else
+                (is_name ? image.names : image.digests).insert(word);
+        }
+        images.push_back(std::move(image));
+    }
+    return images;
+}
+
+// A pull that found too little room is tried again with this much more, then with twice that.
+constexpr std::int64_t first_room_bytes = std::int64_t{8} << 30;
+
+}  // namespace
 
 void PodmanRuntime::prepare(const Workload& workload, const Patience& patience,
                             const std::function<void(const Progress&)>& told) {
     know_images();
-    make_room(workload);
-    const auto pull = [&] {
-        pull_image({.podman = podman({}),
-                    .image = workload.image,
-                    .folder = workload.folder + "/pull",
-                    .login_file = login_file(),
-                    .registries = options_.registries,
-                    .floor_bytes = options_.floor_bytes + workload.limits.work_bytes,
-                    .image_bytes_max = options_.store_bytes},
-                   patience, told);
-    };
-    try {
-        pull();
-    } catch (const RuntimeError& error) {
-        // Nobody could tell before how large it is, unpacked. All others make room for it.
-        if (error.code() != "DISK_FULL" || !remove_all_but(workload.image)) throw;
-        pull();
-    }
+    // Before anything goes: what this job is about to use is not what goes first.
+    for (const std::string& each : needed_by(workload)) images_.touch(each, SystemClock().now());
+    // For the work volume and for what must stay free, before anything is fetched.
+    make_room(workload, options_.floor_bytes + workload.limits.work_bytes);
+    pull(workload, patience, told);
     keep_image(workload);
     keep_weights(workload, patience, told);
+}
+
+// Nobody can tell before how large an image is, unpacked. One of a renter's own drives out no other
+// to find out: a start that fails is free, and would cost a host all that it has ready.
+void PodmanRuntime::pull(const Workload& workload, const Patience& patience,
+                         const std::function<void(const Progress&)>& told) {
+    const Pull wanted{.podman = podman({}),
+                      .image = workload.image,
+                      .folder = workload.folder + "/pull",
+                      .login_file = login_file(),
+                      .registries = options_.registries,
+                      .floor_bytes = options_.floor_bytes + workload.limits.work_bytes,
+                      .image_bytes_max = options_.store_bytes};
+    for (std::int64_t more = first_room_bytes;; more *= 2) {
+        try {
+            return pull_image(wanted, patience, told);
+        } catch (const ImageTooLarge&) {
+            throw;
+        } catch (const RuntimeError& error) {
+            if (error.code() != "DISK_FULL" || workload.kind == JobKind::custom) throw;
+            const auto space = disk_space(options_.state);
+            if (!space || !make_room(workload, space->free_bytes + more)) throw;
+        }
+    }
+}
+
+std::vector<std::string> PodmanRuntime::needed_by(const Workload& workload) const {
+    std::vector<std::string> names = {workload.image};
+    if (const auto weights = weights_of(workload)) names.push_back(weights_.key(*weights));
+    return names;
 }
 
 void PodmanRuntime::keep_image(const Workload& workload) {
@@ -45,10 +95,10 @@ void PodmanRuntime::keep_image(const Workload& workload) {
         images_.note({workload.image, {bytes}, SystemClock().now()});
         if (bytes > options_.store_bytes) {
             remove_image(workload.image);
-            throw RuntimeError("DISK_FULL", pull_sentence("DISK_FULL"));
+            throw ImageTooLarge();
         }
     }
-    for (const std::string& image : images_.too_many(workload.image)) remove_image(image);
+    for (const std::string& image : images_.too_many(needed_by(workload))) remove_image(image);
 }
 
 // A convenience: where they cannot be had, or there is no room, the engine fetches them as ever.
@@ -65,8 +115,7 @@ void PodmanRuntime::keep_weights(const Workload& workload, const Patience& patie
                             .floor_bytes = options_.floor_bytes + workload.limits.work_bytes},
                            options_.registries, patience, told);
         images_.note({key, {bytes}, SystemClock().now()});
-        for (const std::string& old : images_.too_many(workload.image))
-            if (old != key) remove_image(old);
+        for (const std::string& old : images_.too_many(needed_by(workload))) remove_image(old);
     } catch (const RuntimeError&) {
         throw;
     } catch (const std::exception& error) {
@@ -81,45 +130,45 @@ std::vector<std::string> PodmanRuntime::warm_images() {
     return names;
 }
 
-// What an agent before us left, and what was removed behind our back. Of what nobody has noted
-// nothing is known but that it is here: it goes first.
+// What an agent before us left, and what was removed behind our back. An image has more digests
+// than the one that it was asked for by: that of an index has its own and that of what came for
+// this processor. By any of them it is known. Of what nobody has noted nothing is known but that it
+// is here: it goes first.
 void PodmanRuntime::know_images() {
     const std::lock_guard lock(store_mutex_);
     if (are_images_known_) return;
     const ToolOutcome outcome =
-        run_tool({.arguments = podman({"image", "ls", "--format", "{{.Repository}}@{{.Digest}}"})});
+        run_tool({.arguments = podman({"image", "ls", "--format", listed_image_format})});
     if (!outcome.good()) return;
     are_images_known_ = true;
     weights_.tidy();
-    std::vector<std::string> here;
-    std::istringstream lines(outcome.output);
-    for (std::string line; std::getline(lines, line);)
-        if (is_pinned_image(line)) here.push_back(line);
+    const std::vector<ListedImage> here = read_listed_images(outcome.output);
     for (const KeptImage& each : images_.all()) {
         const bool is_here = each.image.starts_with(weights_prefix)
                                  ? weights_.has_key(each.image)
-                                 : std::find(here.begin(), here.end(), each.image) != here.end();
+                                 : std::ranges::any_of(here, [&](const ListedImage& listed) {
+                                       return listed.digests.contains(each.image);
+                                   });
         if (!is_here) images_.forget(each.image);
     }
-    for (const std::string& image : here)
-        if (!images_.has(image)) images_.note({image, {bytes_of(image)}, Time{}});
-}
-
-// For the work volume and for what must stay free, before anything is fetched.
-void PodmanRuntime::make_room(const Workload& workload) {
-    const std::int64_t needed = options_.floor_bytes + workload.limits.work_bytes;
-    for (const KeptImage& each : images_.all()) {
-        const auto space = disk_space(options_.state);
-        if (!space || space->free_bytes >= needed) return;
-        if (each.image != workload.image) remove_image(each.image);
+    const auto has = [&](const std::string& image) { return images_.has(image); };
+    for (const ListedImage& listed : here) {
+        if (std::ranges::any_of(listed.digests, has)) continue;
+        for (const std::string& name : listed.names)
+            if (is_pinned_image(name)) images_.note({name, {bytes_of(name)}, Time{}});
     }
 }
 
-bool PodmanRuntime::remove_all_but(const std::string& image) {
-    bool removed = false;
-    for (const KeptImage& each : images_.all())
-        if (each.image != image && remove_image(each.image)) removed = true;
-    return removed;
+// Removes the least recently used until that much is free, or there are no others; whether any is
+// gone.
+bool PodmanRuntime::make_room(const Workload& workload, std::int64_t wanted_bytes) {
+    bool is_any_gone = false;
+    for (const KeptImage& each : images_.all()) {
+        const auto space = disk_space(options_.state);
+        if (!space || space->free_bytes >= wanted_bytes) break;
+        if (each.image != workload.image && remove_image(each.image)) is_any_gone = true;
+    }
+    return is_any_gone;
 }
 
 // False when it stays, as one that a job has.

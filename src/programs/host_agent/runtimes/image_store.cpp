@@ -55,14 +55,14 @@ std::vector<KeptImage> ImageStore::all() const {
     return images_;
 }
 
-std::vector<std::string> ImageStore::too_many(const std::string& but) const {
+std::vector<std::string> ImageStore::too_many(const std::vector<std::string>& needed) const {
     const std::lock_guard lock(mutex_);
     std::int64_t sum = 0;
     for (const KeptImage& each : images_) sum += each.bytes.value;
     std::vector<std::string> going;
     for (const KeptImage& each : images_) {
         if (sum <= bytes_max_) break;
-        if (each.image == but) continue;
+        if (std::ranges::find(needed, each.image) != needed.end()) continue;
         sum -= each.bytes.value;
         going.push_back(each.image);
     }

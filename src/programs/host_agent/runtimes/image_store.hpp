@@ -32,8 +32,8 @@ public:
     std::vector<KeptImage> all() const;  // the least recently used first
 
     // The ones to remove, the least recently used first, so that the others take no more than the
-    // bound allows. `but` is never among them.
-    std::vector<std::string> too_many(const std::string& but) const;
+    // bound allows. What is `needed` is never among them.
+    std::vector<std::string> too_many(const std::vector<std::string>& needed) const;
 
 private:
     void save() const;
