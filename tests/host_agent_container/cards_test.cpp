@@ -34,6 +34,20 @@ private:
     const std::string path_;
 };
 
+// A variable of this process and of what it starts, as long as its owner.
+class Variable {
+public:
+    Variable(std::string name, const std::string& value) : name_(std::move(name)) {
+        ::setenv(name_.c_str(), value.c_str(), 1);
+    }
+    ~Variable() { ::unsetenv(name_.c_str()); }
+    Variable(const Variable&) = delete;
+    Variable& operator=(const Variable&) = delete;
+
+private:
+    const std::string name_;
+};
+
 class CardsTest : public ContainerTest {
 protected:
     void SetUp() override {
@@ -204,17 +218,21 @@ TEST_F(HostileImage, RunsInsideAndNothingRunsForItOutside) {
     const std::string own = std::to_string(::getpid());
     const FileOfHost vendors("/var/run/cdi/berth-hooked-" + own + ".json",
                              hooked("nvidia.com/gpu"));
-    const FileOfHost hosts("/etc/containers/oci/hooks.d/berth-" + own + ".json",
+    const FileOfHost hosts(folder + "/hooks.d/all.json",
                            fmt::format(R"({{"version":"1.0.0","hook":{{"path":"{}"}},)"
                                        R"("when":{{"always":true}},"stages":["createRuntime"]}})",
                                        folder + "/hook"));
+    // As if they were those of the whole host, but for the podman of this test alone.
+    const FileOfHost settings(folder + "/containers.conf",
+                              fmt::format("[engine]\nhooks_dir = [\"{}/hooks.d\"]\n", folder));
+    const Variable of_podman("CONTAINERS_CONF", folder + "/containers.conf");
     auto workload = workload_of_image();
     start(workload);
     EXPECT_EQ(wait_for_exit(workload).exit_code, 0);
     EXPECT_EQ(runtime->log_tail(workload, 8192), "inside /usr/local/nvidia/lib64\n");
     EXPECT_FALSE(std::filesystem::exists(marker)) << read_text(marker);
 
-    // That the marker would tell of it: the vendor's way runs the hook, as root.
+    // That the marker would tell of it: the vendor's way and the host's run the hook, as root.
     const auto plain =
         host_agent::run_tool({.arguments = {"podman",
                                             "--root",
@@ -239,7 +257,7 @@ TEST_F(HostileImage, RunsInsideAndNothingRunsForItOutside) {
                                             "/bin/sh",
                                             "-c",
                                             "true"}});
-    EXPECT_TRUE(std::filesystem::exists(marker)) << plain.why();
+    EXPECT_EQ(read_text(marker), "ran\nran\n") << plain.why();
 }
 
 TEST_F(HostileImage, IsNotStartedWhereAnotherSpecificationSpeaksForOurCards) {
@@ -259,6 +277,16 @@ TEST_F(HostileImage, IsNotStartedWhereAnotherSpecificationSpeaksForOurCards) {
         }
         EXPECT_FALSE(std::filesystem::exists(marker));
     }
+}
+
+// As /proc/self/maps is after an upgrade of packages under a program that runs.
+TEST(CardSpecificationTest, ALibraryThatWasReplacedIsFoundWhereItWas) {
+    const std::string maps =
+        "7f00-7f01 r-xp 00000000 fe:00 11    /usr/lib/x86_64-linux-gnu/libm.so.6\n"
+        "7f02-7f03 r-xp 00000000 fe:00 12    /usr/lib/x86_64-linux-gnu/libc.so.6 (deleted)\n";
+    EXPECT_EQ(host_agent::folder_of_loaded(maps, "/libc.so.6"), "/usr/lib/x86_64-linux-gnu");
+    EXPECT_EQ(host_agent::folder_of_loaded(maps, "/libm.so.6"), "/usr/lib/x86_64-linux-gnu");
+    EXPECT_EQ(host_agent::folder_of_loaded(maps, "/libcuda.so"), "");
 }
 
 TEST(CardSpecificationTest, HasNodesAndLibrariesAndNoHooks) {

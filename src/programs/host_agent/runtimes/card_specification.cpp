@@ -50,12 +50,9 @@ std::vector<std::string> library_folders(const std::string& root) {
     std::vector<std::string> all;
     if (root.empty()) {
         // Where the linker found it for us.
-        const std::string maps = read_host_file("/proc/self/maps");
-        const std::size_t at = maps.find("/libnvidia-ml.so");
-        if (at != std::string::npos) {
-            const std::size_t begin = maps.rfind(' ', at) + 1;
-            all.push_back(maps.substr(begin, at - begin));
-        }
+        const std::string folder =
+            folder_of_loaded(read_host_file("/proc/self/maps"), "/libnvidia-ml.so");
+        if (!folder.empty()) all.push_back(folder);
     }
     for (const std::string_view each :
          {debian_folder, std::string_view("/usr/lib64"), std::string_view("/usr/lib"),
@@ -126,6 +123,13 @@ std::string mount_text(const std::string& file, const std::string& inside) {
 }
 
 }  // namespace
+
+std::string folder_of_loaded(const std::string& maps, std::string_view name) {
+    const std::size_t at = maps.find(name);
+    if (at == std::string::npos) return {};
+    const std::size_t begin = maps.rfind(' ', at) + 1;
+    return maps.substr(begin, at - begin);
+}
 
 Driver find_driver(const std::string& root) {
     Driver driver;
@@ -212,14 +216,15 @@ CardSpecification::CardSpecification(std::string vendor, std::string driver_root
       folder_(std::move(folder)),
       file_(folder_ + "/" + vendor_ + ".json") {}
 
-std::string CardSpecification::trouble() const {
-    Driver driver = find_driver(driver_root_);
-    // After a boot nobody has made the node yet by which programs share memory with the card.
-    if (!has_node(driver, "/dev/nvidia-uvm") && has_node(driver, "/dev/nvidiactl") &&
-        has_tool("nvidia-modprobe")) {
+void CardSpecification::make_nodes() const {
+    const Driver driver = find_driver(driver_root_);
+    if (!driver.libraries.empty() && !has_node(driver, "/dev/nvidia-uvm") &&
+        has_tool("nvidia-modprobe"))
         run_tool({.arguments = {"nvidia-modprobe", "-u", "-c=0"}});
-        driver = find_driver(driver_root_);
-    }
+}
+
+std::string CardSpecification::trouble() const {
+    const Driver driver = find_driver(driver_root_);
     if (driver.libraries.empty())
         return "the driver's libraries are not found: install the driver of the GPU's vendor, or "
                "say where it is with --driver-root";
@@ -241,6 +246,7 @@ std::string CardSpecification::trouble() const {
 std::vector<std::string> CardSpecification::names_for(const std::vector<GpuName>& gpus) const {
     if (gpus.empty()) return {};
     refuse_others();
+    make_nodes();
     const std::string wrong = trouble();
     if (!wrong.empty())
         throw RuntimeError("INTERNAL", "the host cannot hand its cards on: " + wrong);

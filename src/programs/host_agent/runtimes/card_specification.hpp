@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host_agent/core/runtime.hpp"
@@ -34,6 +35,10 @@ struct Driver {
 // `root` is where the driver's files are: "" for the host's own, else a folder with `dev`,
 // `proc/driver/nvidia` and folders of libraries in it.
 Driver find_driver(const std::string& root);
+// In which folder a library lies that this program has loaded, of what /proc/self/maps says: by how
+// its path goes on from there, "/libc.so.6". Empty when there is none. One that an upgrade replaced
+// meanwhile is marked as deleted, and the new one is at the same place.
+std::string folder_of_loaded(const std::string& maps, std::string_view name);
 // The version of the kernel's module, as it tells itself; empty when it does not.
 std::string module_version(const std::string& root);
 // The node of one card. Throws RuntimeError INTERNAL with a sentence when it cannot be told.
@@ -55,7 +60,10 @@ public:
     std::vector<std::string> names_for(const std::vector<GpuName>& gpus) const;
     std::string kind() const { return vendor_ + "/gpu"; }
     const std::string& file() const { return file_; }
-    // What is wrong with the driver, in words; empty when nothing is.
+    // After a boot nobody has made the node yet by which programs share memory with the card. This
+    // loads a module of the driver, which may take long.
+    void make_nodes() const;
+    // What is wrong with the driver, in words; empty when nothing is. It only looks.
     std::string trouble() const;
 
 private:

@@ -49,11 +49,8 @@ std::string kept_sentence(const Runtime::ProfileQuestion& question) {
 // What the small program that asks for the cards needs to be started: the C library of the host, as
 // we have it ourselves, at its own place. The others are there where a driver wants them.
 void copy_libraries(const std::string& root) {
-    const std::string maps = read_host_file("/proc/self/maps");
-    const std::size_t at = maps.find("/libc.so.6\n");
-    if (at == std::string::npos) throw std::runtime_error("the C library of the host is not found");
-    const std::size_t begin = maps.rfind(' ', at) + 1;
-    const std::string folder = maps.substr(begin, at - begin);
+    const std::string folder = folder_of_loaded(read_host_file("/proc/self/maps"), "/libc.so.6");
+    if (folder.empty()) throw std::runtime_error("the C library of the host is not found");
     const auto copy = [&](const std::string& file) {
         if (!std::filesystem::exists(file)) return;
         const std::string to = root + file;
@@ -104,11 +101,13 @@ std::vector<std::string> PodmanRuntime::troubles() {
             fmt::format("{} is missing: install berth-agent again", options_.inside_program));
     if (!std::filesystem::exists("/dev/loop-control"))
         all.emplace_back("there are no loop devices: modprobe loop");
+    if (!options_.is_simulated) cards_.make_nodes();
     if (const std::string trouble = obstacle(); !trouble.empty()) all.push_back(trouble);
     return all;
 }
 
-// Of a host with NVIDIA's driver, or what is left of one.
+// Of a host with NVIDIA's driver, or what is left of one. Heartbeats wait for it, so that it only
+// looks.
 std::string PodmanRuntime::obstacle() {
     const bool has_driver =
         std::filesystem::exists("/dev/nvidiactl") || !options_.driver_root.empty();
