@@ -277,8 +277,9 @@ int resolve(const char* name) {
     char answer[512];
     const ssize_t count = poll(&ready, 1, 5000) == 1 ? recv(peer, answer, sizeof answer, 0) : -1;
     const bool answered = count > 12 && answer[0] == '\x12' && answer[1] == '\x34';
-    // An answer without a fault and with something in it.
-    const bool found = answered && (answer[3] & 0x0f) == 0 && (answer[6] != 0 || answer[7] != 0);
+    // An answer without a fault and with something in it, or with so much that it was cut.
+    const bool found = answered && (answer[3] & 0x0f) == 0 &&
+                       ((answer[2] & 0x02) != 0 || answer[6] != 0 || answer[7] != 0);
     tell("resolve", found ? "found" : answered ? "answered" : "silence");
     return answered ? 0 : 1;
 }

@@ -122,7 +122,8 @@ void Qualification::run(const QualifyPayload& order) {
 }
 
 // Every card, as a job gets them, and the server as what every job can reach. A server that is not
-// public, as in development, is reached by no job.
+// public, as in development, or has no address of IPv4 is reached by no job, and its name says
+// nothing of whether jobs can look names up.
 Runtime::ProfileQuestion Qualification::profile_question() {
     Runtime::ProfileQuestion question;
     if (parts_.settings.simulate_gpu.empty()) {
@@ -134,13 +135,13 @@ Runtime::ProfileQuestion Qualification::profile_question() {
     }
     if (is_loopback_address(parts_.server)) return question;
     const ServerPlace place = place_of(parts_.server);
-    if (!http::parse_address(place.host)) question.name = place.host;
     for (const http::Address& address :
          http::resolve(place.host, http::Reach::public_only).addresses) {
         const std::string text = http::to_string(address);
         if (text.find(':') != std::string::npos) continue;  // a job has no IPv6
         question.address = text;
         question.port = place.port;
+        if (!http::parse_address(place.host)) question.name = place.host;
         break;
     }
     return question;
