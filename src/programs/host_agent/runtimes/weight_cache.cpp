@@ -37,6 +37,8 @@ namespace places = std::filesystem;
 constexpr std::size_t hub_files_max = 1000;
 constexpr std::size_t path_bytes_max = 400;
 constexpr std::string_view draft_ending = ".part";
+// What leads to a file has a few words of its own, which may be more than a small file has.
+constexpr std::int64_t beside_file_bytes = 64 * 1024;
 
 bool has_hex_digits(std::string_view text, std::size_t digits) {
     return text.size() == digits && std::all_of(text.begin(), text.end(), is_lower_hex);
@@ -90,6 +92,12 @@ bool is_as_told(const HubFile& file, const std::string& path, const Patience& pa
     constexpr const char* named = R"({ printf 'blob %s\0' "$1"; cat -- "$2"; } | sha1sum)";
     return first_word(run_tool({.arguments = {"sh", "-c", named, "sh", std::to_string(file.bytes),
                                               path}})) == file.git_sha1;
+}
+
+bool is_larger(const std::string& path, std::int64_t bytes) {
+    std::error_code failed;
+    const auto size = places::file_size(path, failed);
+    return !failed && static_cast<std::int64_t>(size) > bytes;
 }
 
 std::vector<std::string> fetching(const Hub& hub, const std::string& address) {
@@ -191,16 +199,21 @@ std::int64_t WeightCache::fetch(const WeightsName& name, const Room& room,
                                 const PinnedRegistries& pinned, const Patience& patience,
                                 const std::function<void(const Progress&)>& told) {
     const PullNetwork network(pinned);
-    const auto get = [&](Tool tool) {
-        tool.until = patience.until;
-        tool.cancelled = &patience.cancelled;
-        const ToolOutcome outcome = network.run(std::move(tool));
+    // A hub may give more than it told of, and others write to the disk as well.
+    const auto get = [&](std::vector<std::string> words, const std::function<bool()>& is_too_much) {
+        std::atomic<bool> ends = false;
+        const ToolOutcome outcome =
+            network.run({.arguments = std::move(words),
+                         .until = patience.until,
+                         .cancelled = &ends,
+                         .meanwhile = [&] { ends = patience.cancelled || is_too_much(); }});
         if (!outcome.good()) end_fetch(patience, "the hub did not give it: " + outcome.why());
         return outcome.output;
     };
-    const auto files = read_hub_list(
-        get({.arguments = fetching(hub_, fmt::format("{}/api/models/{}/tree/{}?recursive=true",
-                                                     hub_.url, name.repository, name.revision))}));
+    const auto files =
+        read_hub_list(get(fetching(hub_, fmt::format("{}/api/models/{}/tree/{}?recursive=true",
+                                                     hub_.url, name.repository, name.revision)),
+                          [] { return false; }));
     Progress progress{.done_bytes = 0, .total_bytes = 0};
     for (const HubFile& file : files) *progress.total_bytes += file.bytes;
     const auto space = disk_space(folder_);
@@ -220,8 +233,12 @@ std::int64_t WeightCache::fetch(const WeightsName& name, const Room& room,
             places::create_directories(places::path(to).parent_path());
             auto words = fetching(hub_, fmt::format("{}/{}/resolve/{}/{}", hub_.url,
                                                     name.repository, name.revision, file.path));
-            words.insert(words.end(), {"--output", to});
-            get({.arguments = std::move(words)});
+            words.insert(words.end(), {"--output", to, "--max-filesize",
+                                       std::to_string(file.bytes + beside_file_bytes)});
+            get(std::move(words), [&] {
+                const auto left = disk_space(folder_);
+                return !left || left->free_bytes < room.floor_bytes || is_larger(to, file.bytes);
+            });
             if (!is_as_told(file, to, patience))
                 end_fetch(patience, file.path + " is not what the hub says of it");
             *progress.done_bytes += file.bytes;
