@@ -33,6 +33,12 @@ protected:
         words.insert(words.end(), more.begin(), more.end());
         return host_agent::run_tool({.arguments = words}).output;
     }
+    // Whether anybody takes a connection on this machine.
+    static bool is_open_here(std::uint16_t port) {
+        return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect",
+                                                   "127.0.0.1", std::to_string(port)}})
+                   .output == "connect allowed\n";
+    }
     // What a place says that the client asks through the rental.
     std::string through(const std::string& place) const {
         return ssh({"-W" + place}, "right", "GET / HTTP/1.0\r\n\r\n").output;
@@ -124,11 +130,7 @@ TEST_F(ForwardingTest, OutsideStaysShut) {
          {std::string("/run/dbus/system_bus_socket"), entrance, std::string("/door/socket")}) {
         const std::uint16_t here = free_port();
         const auto reaching = client({"-N", "-L", fmt::format("127.0.0.1:{}:{}", here, socket)});
-        ASSERT_TRUE(support::eventually([&] {
-            return host_agent::run_tool({.arguments = {program_path("berth-inside"), "connect",
-                                                       "127.0.0.1", std::to_string(here)}})
-                       .output == "connect allowed\n";
-        }));
+        ASSERT_TRUE(support::eventually([&] { return is_open_here(here); }));
         EXPECT_EQ(asked_here(here), "") << socket;
     }
     // Nothing is made but where the rental writes.
@@ -143,7 +145,8 @@ TEST_F(ForwardingTest, OutsideStaysShut) {
 TEST_F(ForwardingTest, EndsWithTheJobAndNothingIsForwardedAfterIt) {
     const std::uint16_t here = free_port();
     const auto forwarding = client({"-N", "-L", fmt::format("127.0.0.1:{}:localhost:9000", here)});
-    ASSERT_TRUE(support::eventually([&] { return forwarding->running(); }));
+    ASSERT_TRUE(support::eventually([&] { return is_open_here(here); }))
+        << read_text(keys + "/client.log");
     runtime->stop(workload, std::chrono::seconds(30));
     EXPECT_TRUE(support::eventually([&] { return !forwarding->running(); }));
     for (const std::string& place :
