@@ -176,6 +176,20 @@ TEST_F(SshTest, AfterTheStopTheVolumeIsReadUntilItIsCleaned) {
     EXPECT_EQ(ssh({"true"}).status, 255);
 }
 
+TEST_F(SshTest, AVolumeThatCannotBeReadAtOnceIsReadLater) {
+    ssh({"echo result > /work/result"});
+    const std::string plan = run + "/ssh/" + to_string(workload.job) + "/plan";
+    std::filesystem::remove(plan);
+    std::filesystem::create_directory(plan);  // so that it cannot be written
+    runtime->stop(workload, std::chrono::seconds(30));
+    EXPECT_EQ(ssh({"true"}).status, 255);
+    std::filesystem::remove(plan);
+    EXPECT_TRUE(support::eventually([&] {
+        return files("scp", {"renter@127.0.0.1:/work/result", keys + "/result"}).good();
+    }));
+    EXPECT_EQ(read_text(keys + "/result"), "result\n");
+}
+
 TEST_F(SshTest, SessionsEndWithTheJob) {
     std::vector<std::string> all = {"/usr/bin/ssh", "-p", std::to_string(workload.ssh_port)};
     const auto more = options("right");

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <mutex>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -30,6 +32,7 @@ namespace {
 
 constexpr auto end_max = std::chrono::seconds(5);
 constexpr auto look_every = std::chrono::milliseconds(5);
+constexpr auto listen_pause = std::chrono::seconds(2);
 
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream out(path);
@@ -217,15 +220,29 @@ void SshDoor::listen() const {
     run_tool_or_throw({.arguments = {place_.program, "ssh-listen", folder_}});
 }
 
+bool SshDoor::try_to_listen() const {
+    try {
+        listen();
+        return true;
+    } catch (const std::exception& error) {
+        log(Level::error, "ssh_not_listening", {{"why", error.what()}});
+        return false;
+    }
+}
+
+// Nobody asks for it a second time, and until the job is cleaned the renter may fetch what is left.
 void SshDoor::end_sessions() {
     entrance_->end_sessions();
     if (std::exchange(place_.container, {}).empty()) return;
     place_.process = 0;
-    try {
-        listen();
-    } catch (const std::exception& error) {
-        log(Level::error, "ssh_not_listening", {{"why", error.what()}});
-    }
+    if (try_to_listen()) return;
+    again_ = std::jthread([this](const std::stop_token& over) {
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock lock(mutex);
+        do wake.wait_for(lock, over, listen_pause, [] { return false; });
+        while (!over.stop_requested() && !try_to_listen());
+    });
 }
 
 void SshDoor::remove(JobId job, const std::string& folder, const std::string& run) {

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/ids.hpp"
 
@@ -46,7 +47,8 @@ public:
     ~SshDoor();  // the listener goes on
 
     const std::string& fingerprint() const { return fingerprint_; }  // of the host key
-    // The container has ended: who is in is put out, and what it left can be read.
+    // The container has ended: who is in is put out, and what it left can be read, if not at once
+    // then as soon as the host can.
     void end_sessions();
 
     // What a door begins with and takes longest for; may be done before there is a container.
@@ -58,11 +60,13 @@ public:
 
 private:
     void listen() const;
+    bool try_to_listen() const;
 
     SshPlace place_;
     const std::string folder_;
     std::string fingerprint_;
     std::unique_ptr<SshEntrance> entrance_;
+    std::jthread again_;  // tries until it listens; ended before all else here
 };
 
 // "ssh-ed25519 AAAA…" of a line of OpenSSH, without its comment; empty for a line that is anything
