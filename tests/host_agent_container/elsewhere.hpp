@@ -18,16 +18,18 @@ namespace berth::test {
 class Elsewhere {
 public:
     explicit Elsewhere(const std::string& network)
-        : name_(fmt::format("berth{}", ::getpid())), neighbour_(network + ".2") {
+        : name_(fmt::format("berth{}", ::getpid())),
+          host_(network + ".1"),
+          neighbour_(network + ".2") {
         ip({"netns", "add", name_});
         ip({"link", "add", name_, "type", "veth", "peer", "name", "eth0", "netns", name_});
-        ip({"address", "add", network + ".1/30", "dev", name_});
+        ip({"address", "add", host_ + "/30", "dev", name_});
         ip({"link", "set", name_, "up"});
         ip({"-n", name_, "address", "add", neighbour_ + "/30", "dev", "eth0"});
         ip({"-n", name_, "address", "add", address_ + "/32", "dev", "eth0"});
         ip({"-n", name_, "link", "set", "eth0", "up"});
         ip({"route", "add", address_ + "/32", "via", neighbour_});
-        ip({"-n", name_, "route", "add", "default", "via", network + ".1"});
+        ip({"-n", name_, "route", "add", "default", "via", host_});
         sink_ = std::make_unique<Process>(
             std::vector<std::string>{"/usr/sbin/ip", "netns", "exec", name_,
                                      program_path("berth-inside"), "sink", "8000"},
@@ -43,6 +45,12 @@ public:
 
     const std::string& address() const { return address_; }
     const std::string& neighbour() const { return neighbour_; }
+    const std::string& host() const { return host_; }  // as it is reached from there
+    // Runs a program of the host there.
+    host_agent::ToolOutcome run(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), {"ip", "netns", "exec", name_});
+        return host_agent::run_tool({.arguments = std::move(arguments)});
+    }
 
 private:
     static void ip(std::vector<std::string> words) {
@@ -51,6 +59,7 @@ private:
     }
 
     std::string name_;
+    std::string host_;
     std::string neighbour_;
     std::string address_ = "203.0.113.7";
     std::unique_ptr<Process> sink_;

@@ -50,7 +50,7 @@ std::unique_ptr<host_agent::PodmanRuntime> ContainerTest::make_runtime() const {
     options.pool = "10.217";
     options.program = program_path("berth-agent");
     options.inside_program = program_path("berth-inside");
-    options.ssh_address = "127.0.0.1";
+    options.ssh_address = ssh_address;
     options.registries = host_agent::parse_registries(registries);
     options.driver_root = driver_root;
     options.store_bytes = store_bytes;

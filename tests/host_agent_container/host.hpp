@@ -40,6 +40,7 @@ protected:
     SystemRandom random;
     std::string registries;   // as --allow-registry has them; the tests' own by default
     std::string driver_root;  // of a driver that is not there
+    std::string ssh_address = "127.0.0.1";
     std::int64_t store_bytes = std::int64_t{1} << 48;
     std::int64_t floor_bytes = 0;
     host_agent::Hub hub;  // of weights

@@ -255,7 +255,7 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
                                                                   .neighbours = {"192.0.2.0/24"},
                                                                   .connections = {}});
     EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
-    EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" counter name egress"),
+    EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" jump leaving"),
               std::string::npos);
     EXPECT_NE(rules.find("tcp dport 25 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("rate over 200/second burst 400 packets"), std::string::npos);

@@ -19,6 +19,7 @@
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_world.hpp"
 #include "host_agent/runtimes/container_profile.hpp"
+#include "host_agent_container/elsewhere.hpp"
 #include "host_agent_container/registry.hpp"
 #include "host_agent_container/renter.hpp"
 #include "http/dial.hpp"
@@ -229,6 +230,38 @@ TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
     ASSERT_EQ(::stat(path.c_str(), &facts), 0);
     EXPECT_EQ(facts.st_mode & 0777U, 0600U);
     EXPECT_NE(facts.st_uid, 0U);
+}
+
+class SshFromElsewhereTest : public SshTest {
+protected:
+    SshFromElsewhereTest() { ssh_address = "0.0.0.0"; }
+};
+
+// Its bytes leave by a port of the host, not by the container's own network.
+TEST_F(SshFromElsewhereTest, PastWhatIsIncludedFilesComeSlowlyToo) {
+    const Elsewhere elsewhere("198.51.100");
+    const std::string large = workload.folder + "/work/large";
+    std::ofstream(large) << std::string(4 * mebibyte, 'x');
+    ::chmod(large.c_str(), 0644);
+    workload.limits.egress_bytes = mebibyte;
+    const auto fetch = [&] {
+        std::vector<std::string> all = {"scp", "-P", std::to_string(workload.ssh_port)};
+        const auto more = options("right");
+        all.insert(all.end(), more.begin(), more.end());
+        all.insert(all.end(), {"renter@" + elsewhere.host() + ":/work/large", keys + "/large"});
+        const auto began = std::chrono::steady_clock::now();
+        const auto got = elsewhere.run(all);
+        EXPECT_TRUE(got.good()) << got.error;
+        EXPECT_EQ(std::filesystem::file_size(keys + "/large"), 4U * mebibyte);
+        return std::chrono::steady_clock::now() - began;
+    };
+    fetch();
+    EXPECT_GT(runtime->look(workload).egress_bytes, 4 * mebibyte);
+    // Ten megabits a second; what of a second was not used is let through at once.
+    EXPECT_GT(fetch(), std::chrono::milliseconds(1500));
+    runtime = make_runtime();
+    ASSERT_TRUE(runtime->rejoin(workload));
+    EXPECT_NO_THROW(runtime->look(workload)) << "again is harmless";
 }
 
 // In namespaces of its own, with a copy of /etc that has no such user yet; the numbers that several

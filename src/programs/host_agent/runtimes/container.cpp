@@ -439,6 +439,7 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
     }
     try {
         slow_down(pid);
+        Guard(workload.job).slow_down(shaped_mbit * 1'000'000 / 8);
         log(Level::info, "job_shaped", {{"job", to_string(workload.job)}, {"sent", sent_bytes}});
     } catch (const std::exception& error) {
         log(Level::error, "job_not_shaped",

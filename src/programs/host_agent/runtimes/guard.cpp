@@ -23,6 +23,8 @@ constexpr std::string_view closed_addresses =
     "0.0.0.0/8, 10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 168.63.129.16, 169.254.0.0/16, "
     "172.16.0.0/12, 192.0.0.0/24, 192.168.0.0/16, 198.18.0.0/15, 224.0.0.0/3";
 
+constexpr std::int64_t burst_bytes = 64 * 1024;
+
 }  // namespace
 
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
@@ -33,7 +35,7 @@ constexpr std::string_view closed_addresses =
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
     std::string leaving;
     if (!network.host_ports.empty())
-        leaving = fmt::format("tcp sport {{ {} }} oifname != \"lo\" counter name egress",
+        leaving = fmt::format("tcp sport {{ {} }} oifname != \"lo\" jump leaving",
                               fmt::join(network.host_ports, ", "));
     std::vector<uid_t> users = network.host_users;
     users.push_back(0);
@@ -56,6 +58,9 @@ table inet {table} {{
   chain names {{
     ct state new limit name new_connections drop
     counter name egress accept
+  }}
+  chain leaving {{
+    counter name egress
   }}
   chain to_host {{
     type filter hook input priority -10; policy accept;
@@ -103,6 +108,18 @@ void Guard::remove() {
     run_tool_or_throw(
         {.arguments = {"nft", "-f", "-"},
          .input = fmt::format("add table inet {0}\ndelete table inet {0}\n", table_)});
+}
+
+// What is dropped TCP sends again, and is counted when it leaves.
+void Guard::slow_down(std::int64_t bytes_per_second) {
+    run_tool_or_throw({.arguments = {"nft", "-f", "-"},
+                       .input = fmt::format(
+                           R"(add chain inet {0} leaving
+flush chain inet {0} leaving
+add rule inet {0} leaving limit rate over {1} bytes/second burst {2} bytes drop
+add rule inet {0} leaving counter name egress
+)",
+                           table_, bytes_per_second, burst_bytes)});
 }
 
 std::optional<std::int64_t> Guard::egress_bytes() const {

@@ -42,6 +42,9 @@ public:
 
     void put(const GuardedNetwork& network);  // throws std::runtime_error; anew when it is there
     void remove();                            // harmless when it is not there
+    // What leaves by the ports of the host goes at most so fast from now on; that of the container
+    // is another's affair (shaper.hpp). Harmless when it does already. Throws std::runtime_error.
+    void slow_down(std::int64_t bytes_per_second);
     // Bytes that left the host for this job; empty when the guard is not there.
     std::optional<std::int64_t> egress_bytes() const;
 
