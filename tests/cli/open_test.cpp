@@ -163,6 +163,11 @@ TEST_F(OpenedInBrowser, LetsInWhoHasTheTokenOfItsFragmentAndOnlyOnce) {
     EXPECT_EQ(shown.body.find("Basic"), std::string::npos) << shown.body;
     const auto posted = ask("/api", {{"Cookie", cookie}, {"Origin", origin}}, "{}");
     EXPECT_TRUE(posted.body.starts_with("POST /api {}\n")) << posted.body;
+    // As a page with Referrer-Policy: no-referrer sends its own forms.
+    const Fields unnamed = {
+        {"Cookie", cookie}, {"Origin", "null"}, {"Sec-Fetch-Site", "same-origin"}};
+    EXPECT_EQ(ask("/api", unnamed, "{}").status, 200);
+    EXPECT_EQ(ask("/.berth/enter", unnamed, token).status, 403);
 }
 
 TEST_F(OpenedInBrowser, GivesOtherPagesNothing) {
@@ -181,6 +186,12 @@ TEST_F(OpenedInBrowser, GivesOtherPagesNothing) {
             EXPECT_EQ(ask(path, {{"Cookie", cookie}, {"Origin", from}}, "x").status, 403) << from;
             EXPECT_EQ(ask(path, {{"Cookie", cookie}, {"Origin", from}}).status, 403) << from;
         }
+    for (const char* site : {"cross-site", "same-site", "none"})
+        EXPECT_EQ(
+            ask("/lab", {{"Cookie", cookie}, {"Origin", "null"}, {"Sec-Fetch-Site", site}}, "x")
+                .status,
+            403)
+            << site;
     for (const char* mode : {"no-cors", "cors", "websocket"})
         EXPECT_EQ(
             ask("/lab",
@@ -253,6 +264,7 @@ TEST_F(OpenedInBrowser, IsShownByAFileThatOthersCannotReadAndThatGoes) {
                                        ".new " + noted + "\n");
     ASSERT_EQ(::chmod(browser.c_str(), 0755), 0);
     shell.environment["PATH"] = shell.folder() + "/bin:" + shell.environment["PATH"];
+    shell.environment["HOME"] = shell.folder();
     open({"openai"});
     ASSERT_TRUE(support::eventually([&] { return std::filesystem::exists(noted); }));
     std::string file = read_text(noted);
@@ -262,6 +274,12 @@ TEST_F(OpenedInBrowser, IsShownByAFileThatOthersCannotReadAndThatGoes) {
     ASSERT_EQ(::stat(file.c_str(), &facts), 0) << file;
     EXPECT_EQ(facts.st_mode & 0777U, 0600U);
     EXPECT_NE(read_text(file).find(origin + "/#" + token), std::string::npos);
+    EXPECT_EQ(std::filesystem::path(file).parent_path(), shell.folder())
+        << "confined browsers read no hidden folder";
+    EXPECT_TRUE(support::eventually([&] {
+        return read_text(program->log_path()).find("no browser has come yet: open " + origin) !=
+               std::string::npos;
+    })) << read_text(program->log_path());
     enter();
     EXPECT_TRUE(support::eventually([&] { return !std::filesystem::exists(file); }));
     program->signal(SIGTERM);

@@ -135,8 +135,12 @@ int BrowserDoor::refusal(const http::Request& request) const {
     constexpr int forbidden = 403;
     if (request.headers.find("Host") != authority_) return misdirected;
     const auto from = request.headers.find("Origin");
-    if (from && (*from != origin() || request.headers.count("Origin") != 1)) return forbidden;
     const auto site = request.headers.find("Sec-Fetch-Site");
+    // A page that tells nobody where it is sends this with its own forms. Scripts cannot set the
+    // other field, and a page without an origin of its own is of another site.
+    const bool is_unnamed = from == "null" && site == "same-origin" && request.path() != enter_path;
+    const bool is_known = from == origin() || is_unnamed;
+    if (from && (!is_known || request.headers.count("Origin") != 1)) return forbidden;
     const bool is_foreign = site && *site != "same-origin" && *site != "none";
     const bool is_followed = request.method == "GET" && request.switch_to.empty() &&
                              request.headers.find("Sec-Fetch-Mode") == "navigate" &&

@@ -7,8 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <charconv>
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <system_error>
 
@@ -101,11 +105,19 @@ BrowserDoor::Behind behind(Context& context, const Reading& access, Reading::Pla
     return made;
 }
 
+// Browsers that snap or flatpak confine read no folder of one's home whose name begins with a dot,
+// as that of profiles does.
+std::string signpost_folder(const std::string& of_profiles) {
+    const char* const home = ::getenv("HOME");
+    const bool is_good = home != nullptr && *home != '\0' && ::access(home, W_OK) == 0;
+    return is_good ? std::string(home) : of_profiles;
+}
+
 // A file leads the browser there: what stands in a command line others on this machine can read.
 class Signpost {
 public:
     Signpost(const std::string& folder, const std::string& name)
-        : file_(folder + "/open-" + name + ".html") {}
+        : file_(folder + "/berth-open-" + name + ".html") {}
     ~Signpost() { remove(); }
     Signpost(const Signpost&) = delete;
     Signpost& operator=(const Signpost&) = delete;
@@ -159,6 +171,16 @@ std::unique_ptr<http::Server> listen(std::uint16_t port, http::Handler& door) {
     }
 }
 
+// Until one of these signals comes; `after_a_while` is called once if none does soon.
+void wait_for_end(const sigset_t& ends, const std::function<void()>& after_a_while) {
+    const timespec patience{.tv_sec = 5, .tv_nsec = 0};
+    int ended_by = ::sigtimedwait(&ends, nullptr, &patience);
+    if (ended_by > 0) return;
+    after_a_while();
+    while (::sigwait(&ends, &ended_by) != 0) {
+    }
+}
+
 }  // namespace
 
 int open_endpoint(Context& context) {
@@ -172,10 +194,13 @@ int open_endpoint(Context& context) {
     const Reading access(context.api().send(ask).body);
     const Reading::Place chosen = choose_endpoint(access, wished.endpoint);
     const auto secret = [&](std::size_t bytes) { return to_hex(context.random().bytes(bytes)); };
-    const Signpost signpost(context.profiles().folder(), secret(label_bytes));
+    const Signpost signpost(signpost_folder(context.profiles().folder()), secret(label_bytes));
+    std::atomic<bool> is_entered = false;
     BrowserDoor door(behind(context, access, chosen),
-                     {secret(label_bytes), secret(secret_bytes), secret(secret_bytes)},
-                     [&] { signpost.remove(); });
+                     {secret(label_bytes), secret(secret_bytes), secret(secret_bytes)}, [&] {
+                         is_entered = true;
+                         signpost.remove();
+                     });
     const std::unique_ptr<http::Server> server = listen(port, door);
     door.set_port(server->port());
     // Before there are threads, so that none of them takes these.
@@ -188,12 +213,14 @@ int open_endpoint(Context& context) {
         fmt::format(R"({{"rental":{},"endpoint":{},"url":{}}})", json_quoted(wished.rental),
                     json_quoted(access.text("name", chosen)), json_quoted(door.address())),
         door.address() + "\n");
-    if (!context.arguments().is_on("no-browser") && !signpost.show(door.address()))
+    const bool is_shown = !context.arguments().is_on("no-browser");
+    if (is_shown && !signpost.show(door.address()))
         context.console().say("there is no xdg-open here: open the address in your browser");
     context.console().say("it is open until you end this (Ctrl-C); the address opens it once");
-    int ended_by = 0;
-    while (::sigwait(&ends, &ended_by) != 0) {
-    }
+    wait_for_end(ends, [&] {
+        if (is_shown && !is_entered)
+            context.console().say("no browser has come yet: open " + door.address());
+    });
     server->stop();
     return 0;
 }
