@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "accounts/accounts.hpp"
@@ -108,6 +109,71 @@ TEST_F(Templates, ImagesOfDockersThatShippedWithoutTheirRegistryAreGivenIt) {
     };
     EXPECT_EQ(plant_over(before.substr(registry.size())), before);
     EXPECT_EQ(plant_over(other), other) << "what an operator chose stays";
+}
+
+TEST_F(Templates, StarterTemplatesAsTheLastVersionLeftThemAreBroughtUpToDate) {
+    struct Stored {
+        std::string slug;
+        std::string image;
+        std::string env;
+    };
+    const auto plant_over = [&](const Stored& stored) {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            tx.run(
+                "UPDATE templates SET image_digest = $1, env = $2, command = '[]' WHERE slug = $3",
+                stored.image, stored.env, stored.slug);
+            return offers::plant_starter_templates(tx, town.harness.clock.now());
+        });
+        return get("/" + stored.slug).body;
+    };
+    const auto image_of = [&](const std::string& slug) {
+        return member(get("/" + slug).body, "image_digest");
+    };
+    EXPECT_EQ(member(plant_over({"jupyter-pytorch", image_of("jupyter-pytorch"),
+                                 R"({"HOME":"/work","JUPYTER_RUNTIME_DIR":"/work/.jupyter"})"}),
+                     "env.JUPYTER_TOKEN"),
+              "{BERTH_API_KEY}");
+    EXPECT_EQ(member(plant_over({"whisper", image_of("whisper"), R"({"HF_HOME":"/work/hub"})"}),
+                     "env.API_KEY"),
+              "{BERTH_API_KEY}");
+    const std::string mistral = "vllm-mistral-7b-instruct-v0-3";
+    const std::string image = image_of(mistral);
+    const std::string former_image = image.substr(image.find('/') + 1);
+    const std::string env = R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":"32768",)"
+                            R"("MODEL_ID":"mistralai/Mistral-7B-Instruct-v0.3"})";
+    const std::string renewed = plant_over({mistral, former_image, env});
+    EXPECT_EQ(member(renewed, "image_digest"), image);
+    EXPECT_EQ(member(renewed, "command.0"), "vllm") << renewed;
+    const std::string qwen = plant_over(
+        {"vllm-qwen3-8b", former_image,
+         R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":"16384","MODEL_ID":"Qwen/Qwen3-8B"})"});
+    EXPECT_EQ(member(qwen, "env.MODEL_REVISION").size(), 40U) << qwen;
+    EXPECT_EQ(member(qwen, "command.0"), "vllm") << qwen;
+    // What an operator chose stays: other variables, and no command.
+    const std::string other = plant_over({mistral, former_image, R"({"MODEL_ID":"a/b"})"});
+    EXPECT_EQ(member(other, "image_digest"), image);
+    EXPECT_EQ(member(other, "env.MODEL_ID"), "a/b");
+    EXPECT_EQ(member(other, "command.0"), "") << other;
+    EXPECT_EQ(member(plant_over({mistral, image, env}), "command.0"), "");
+}
+
+TEST(StarterTemplates, OpenModelsOfVllmNameTheRevisionThatIsServed) {
+    int named = 0;
+    for (const TemplateRow& row : offers::starter_templates()) {
+        if (row.engine != "vllm") continue;
+        SCOPED_TRACE(row.slug);
+        const std::string revision = member(row.env, "MODEL_REVISION");
+        const auto words = offers::command_of(row);
+        const auto option = std::find(words.begin(), words.end(), "--revision");
+        EXPECT_EQ(revision.size(), row.gated ? 0U : 40U);
+        EXPECT_EQ(revision.find_first_not_of("0123456789abcdef"), std::string::npos);
+        ASSERT_EQ(option != words.end(), !row.gated);
+        if (row.gated) continue;
+        ASSERT_NE(option + 1, words.end());
+        EXPECT_EQ(*(option + 1), revision);
+        ++named;
+    }
+    EXPECT_GE(named, 3);
 }
 
 TEST_F(Templates, ATemplateIsFoundByItsSlugAndByItsId) {

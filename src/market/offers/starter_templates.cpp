@@ -2,7 +2,8 @@
 // `image_source` names; a template without such a digest would ship unpublished. Sizes of weights
 // are those that the published checkpoints state themselves (total_size of their safetensors index,
 // or the bytes of the GGUF file); KV bytes a token are layers x KV heads x head size x 2 (K and V)
-// x 2 bytes.
+// x 2 bytes. A revision is a commit of the model's repository at the hub, as public projects pin
+// it; models that the hub gives to nobody without a token have none, since hosts do not keep them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ struct VllmModel {
     std::string_view slug;
     std::string_view name;
     std::string_view repository;
+    std::string_view revision = {};
     std::int64_t weights_bytes;
     std::int64_t kv_bytes_per_token;
     std::int64_t max_model_len;
@@ -65,15 +67,18 @@ TemplateRow vllm_model(const VllmModel& model) {
     row.est_kv_bytes_per_1k_tokens = model.kv_bytes_per_token * 1000;
     row.min_gpu_count = model.min_gpu_count;
     row.exposes = openai_expose;
-    row.env = R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":")" + std::to_string(model.max_model_len) +
-              R"(","MODEL_ID":")" + std::string(model.repository) + "\"" +
-              (model.min_gpu_count > 1
-                   ? fmt::format(R"(,"TENSOR_PARALLEL_SIZE":"{}")", model.min_gpu_count)
-                   : "") +
-              "}";
+    row.env =
+        R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":")" + std::to_string(model.max_model_len) +
+        R"(","MODEL_ID":")" + std::string(model.repository) + "\"" +
+        (model.revision.empty() ? "" : fmt::format(R"(,"MODEL_REVISION":"{}")", model.revision)) +
+        (model.min_gpu_count > 1
+             ? fmt::format(R"(,"TENSOR_PARALLEL_SIZE":"{}")", model.min_gpu_count)
+             : "") +
+        "}";
     row.command = fmt::format(
         R"(["vllm","serve","{{MODEL_ID}}","--host","0.0.0.0","--port","8000",)"
-        R"("--max-model-len","{{MAX_MODEL_LEN}}"{}])",
+        R"("--max-model-len","{{MAX_MODEL_LEN}}"{}{}])",
+        model.revision.empty() ? "" : R"(,"--revision","{MODEL_REVISION}")",
         model.min_gpu_count > 1 ? R"(,"--tensor-parallel-size","{TENSOR_PARALLEL_SIZE}")" : "");
     row.setup_notes = vllm_notes;
     row.readiness_path = "/health";
@@ -160,6 +165,7 @@ std::vector<TemplateRow> models() {
                     .slug = "vllm-qwen2-5-7b-instruct",
                     .name = "Qwen2.5 7B Instruct on vLLM",
                     .repository = "Qwen/Qwen2.5-7B-Instruct",
+                    .revision = "a09a35458c702b33eeacc393d103063234e8bc28",
                     .weights_bytes = 15'231'233'024,
                     .kv_bytes_per_token = 28 * 4 * 128 * 4,
                     .max_model_len = 32'768,
@@ -168,6 +174,7 @@ std::vector<TemplateRow> models() {
                     .slug = "vllm-qwen3-8b",
                     .name = "Qwen3 8B on vLLM",
                     .repository = "Qwen/Qwen3-8B",
+                    .revision = "b968826d9c46dd6066d109eabc6255188de91218",
                     .weights_bytes = 16'381'470'720,
                     .kv_bytes_per_token = 36 * 8 * 128 * 4,
                     .max_model_len = 16'384,
@@ -194,6 +201,7 @@ std::vector<TemplateRow> models() {
                     .slug = "vllm-qwen2-5-72b-instruct",
                     .name = "Qwen2.5 72B Instruct on vLLM",
                     .repository = "Qwen/Qwen2.5-72B-Instruct",
+                    .revision = "495f39366efef23836d0cfae4fbe635880d2be31",
                     .weights_bytes = 145'412'407'296,
                     .kv_bytes_per_token = 80 * 8 * 128 * 4,
                     .max_model_len = 32'768,

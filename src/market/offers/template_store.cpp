@@ -1,5 +1,7 @@
 #include "offers/template_store.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace berth::offers {
@@ -21,11 +23,49 @@ const db::Query<TemplateRow> add_template_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT (slug) DO NOTHING");
 const db::Query<TemplateRow> plant_sql(
     "INSERT INTO templates ({}) VALUES ({$}) ON CONFLICT DO NOTHING");
+constexpr std::string_view renew_sql =
+    "UPDATE templates SET image_digest = $2, env = $3, command = $4, changed_at = $5 "
+    "WHERE template_id = $1 AND image_digest = $6 AND env = $7 AND command = '[]'";
 // Starter templates of an earlier version named images of Docker's registry without it.
 constexpr std::string_view name_registry_sql =
     "UPDATE templates SET image_digest = $2, changed_at = $3 "
     "WHERE template_id = $1 AND image_digest = $4";
 const db::Query<TemplateRow> save_template_sql("UPDATE templates SET {=} WHERE template_id = $1");
+
+// What starter templates had in the last version, where it was something else.
+struct FormerEnv {
+    std::string_view slug;
+    std::string_view env;
+};
+constexpr FormerEnv former_envs[] = {
+    {"vllm-qwen2-5-7b-instruct",
+     R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":"32768","MODEL_ID":"Qwen/Qwen2.5-7B-Instruct"})"},
+    {"vllm-qwen3-8b",
+     R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":"16384","MODEL_ID":"Qwen/Qwen3-8B"})"},
+    {"vllm-qwen2-5-72b-instruct",
+     R"({"HF_HOME":"/work/hub","MAX_MODEL_LEN":"32768","MODEL_ID":"Qwen/Qwen2.5-72B-Instruct",)"
+     R"("TENSOR_PARALLEL_SIZE":"4"})"},
+    {"jupyter-pytorch", R"({"HOME":"/work","JUPYTER_RUNTIME_DIR":"/work/.jupyter"})"},
+    {"whisper", R"({"HF_HOME":"/work/hub"})"},
+};
+
+// A template that is as the last version planted it becomes what it is in this one. What an
+// operator has changed stays, but for an image that names no registry, which no host would pull.
+void renew(db::Transaction& tx, const TemplateRow& row, Time now) {
+    if (!row.image_digest) return;
+    constexpr std::string_view registry = "docker.io/";
+    const std::string& image = *row.image_digest;
+    const bool is_renamed = image.starts_with(registry);
+    const std::string former_image = is_renamed ? image.substr(registry.size()) : image;
+    const auto* former =
+        std::ranges::find(former_envs, std::string_view(row.slug), &FormerEnv::slug);
+    const bool has_other_env = former != std::end(former_envs);
+    const std::string former_env = has_other_env ? std::string(former->env) : row.env;
+    if (is_renamed || has_other_env)
+        tx.run(renew_sql, row.template_id, image, row.env, row.command, now, former_image,
+               former_env);
+    if (is_renamed) tx.run(name_registry_sql, row.template_id, image, now, former_image);
+}
 
 }  // namespace
 
@@ -71,10 +111,7 @@ int plant_starter_templates(db::Transaction& tx, Time now) {
         row.changed_at = now;
         if (row.published_at) row.published_at = now;
         added += tx.insert(plant_sql, row).affected;
-        constexpr std::string_view registry = "docker.io/";
-        if (row.image_digest && row.image_digest->starts_with(registry))
-            tx.run(name_registry_sql, row.template_id, *row.image_digest, now,
-                   row.image_digest->substr(registry.size()));
+        renew(tx, row, now);
     }
     return static_cast<int>(added);
 }
