@@ -203,6 +203,18 @@ TEST_F(SshTest, SessionsEndWithTheJob) {
     EXPECT_TRUE(support::eventually([&] { return !client.running(); }));
 }
 
+// It has the right to end processes, for logins are of another user.
+TEST_F(SshTest, SshdSeesNoProcessOfTheHost) {
+    const std::string listener = read_text(run + "/ssh/" + to_string(workload.job) + "/pid");
+    const std::string place = "/proc/" + listener.substr(0, listener.find('\n'));
+    EXPECT_NE(std::filesystem::read_symlink(place + "/ns/pid_for_children"),
+              std::filesystem::read_symlink("/proc/self/ns/pid"));
+    EXPECT_EQ(ssh({"echo in"}).output, "in\n");
+    ASSERT_EQ(::kill(std::stoi(listener), SIGKILL), 0);
+    EXPECT_TRUE(support::eventually([&] { return ssh({"true"}).status == 255; }))
+        << "nothing goes on without the listener";
+}
+
 TEST_F(SshTest, AnotherAgentTakesTheDoorOver) {
     runtime.reset();
     const auto away = ssh({"true"});

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -193,6 +195,19 @@ void leave_parent(int word, int log) {
     ::close_range(static_cast<unsigned>(std::max(word, log)) + 1, ~0U, 0);
 }
 
+// An sshd that somebody has taken over can end what is of this door and no other process of the
+// host. The namespace lasts as long as its first process, which does nothing, has nothing, and goes
+// with the listener.
+void have_own_processes() {
+    const pid_t first = ::unshare(CLONE_NEWPID) == 0 ? ::fork() : -1;
+    if (first < 0) throw std::runtime_error("no namespace of processes for sshd");
+    if (first > 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    ::close_range(3, ~0U, 0);
+    ::signal(SIGCHLD, SIG_IGN);  // whoever lost its parent is ours, and is counted by the kernel
+    while (true) ::pause();
+}
+
 [[noreturn]] void run_listener(const std::string& folder, int word) {
     std::string why;
     try {
@@ -207,6 +222,7 @@ void leave_parent(int word, int log) {
         // No sshd gets it: what it has started is looked at from here alone.
         Descriptor processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
         enter_ssh_world(plan, folder);
+        have_own_processes();
         static_cast<void>(!::write(word, "\n", 1));
         ::close(word);
         listen_for_ever(listener.number(), log, std::move(processes));
