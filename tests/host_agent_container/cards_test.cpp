@@ -12,6 +12,7 @@
 #include "host_agent_container/elsewhere.hpp"
 #include "host_agent_container/fake_driver.hpp"
 #include "host_agent_container/host.hpp"
+#include "host_agent_container/in_front.hpp"
 #include "support/eventually.hpp"
 
 namespace berth::test {
@@ -32,20 +33,6 @@ public:
 
 private:
     const std::string path_;
-};
-
-// A variable of this process and of what it starts, as long as its owner.
-class Variable {
-public:
-    Variable(std::string name, const std::string& value) : name_(std::move(name)) {
-        ::setenv(name_.c_str(), value.c_str(), 1);
-    }
-    ~Variable() { ::unsetenv(name_.c_str()); }
-    Variable(const Variable&) = delete;
-    Variable& operator=(const Variable&) = delete;
-
-private:
-    const std::string name_;
 };
 
 class CardsTest : public ContainerTest {
@@ -132,6 +119,17 @@ TEST_F(CardsTest, ADriverThatIsNotWholeIsSaidInWords) {
     }
 }
 
+TEST_F(CardsTest, WhatHeartbeatsAskLoadsNoModuleOfTheDriver) {
+    const std::string loaded = folder + "/module-loaded";
+    const ProgramInFront modprobe(folder, "nvidia-modprobe", "echo \"$@\" >> " + loaded + "\n");
+    std::filesystem::remove(driver->root() + "/dev/nvidia-uvm");
+    EXPECT_NE(runtime->obstacle().find("/dev/nvidia-uvm is missing"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(loaded));
+    runtime->troubles();
+    EXPECT_EQ(read_text(loaded), "-u -c=0\n");
+    std::filesystem::remove(loaded);
+}
+
 // As after an upgrade of packages, before the host is restarted: what runs goes on, and what starts
 // would not reach the card.
 TEST_F(CardsTest, ADriverThatWasChangedUnderItsModuleTakesTheHostOffTheMarket) {
@@ -147,18 +145,13 @@ TEST_F(CardsTest, ADriverThatWasChangedUnderItsModuleTakesTheHostOffTheMarket) {
 
 // What podman says when a card is in no specification, as after one was removed under it.
 TEST_F(CardsTest, ThatPodmanDoesNotKnowACardIsNamedAsSuch) {
-    const std::string front = folder + "/front";
-    std::filesystem::create_directories(front);
-    std::ofstream(front + "/podman")
-        << "#!/bin/sh\ncase \" $* \" in *\" run \"*)\n"
-           "echo 'Error: setting up CDI devices: unresolvable CDI devices a/gpu=b' >&2\n"
-           "exit 126 ;; esac\nexec /usr/bin/podman \"$@\"\n";
-    ::chmod((front + "/podman").c_str(), 0755);
     auto workload = make_workload({"/bin/berth-inside", "wait"});
     workload.gpus = {card()};
     pull(workload);
-    const std::string before = ::getenv("PATH");
-    ::setenv("PATH", (front + ":" + before).c_str(), 1);
+    const ProgramInFront podman(
+        folder, "podman",
+        podman_without("run", "Error: setting up CDI devices: unresolvable CDI devices a/gpu=b",
+                       126));
     try {
         runtime->start(workload);
         ADD_FAILURE();
@@ -168,8 +161,6 @@ TEST_F(CardsTest, ThatPodmanDoesNotKnowACardIsNamedAsSuch) {
                   std::string::npos)
             << error.what();
     }
-    ::setenv("PATH", before.c_str(), 1);
-    std::filesystem::remove_all(front);
 }
 
 // CVE-2025-23266: what a vendor's specification and the host's own hooks run, they run as root and

@@ -9,6 +9,7 @@
 
 #include "host_agent/runtimes/container_image.hpp"
 #include "host_agent_container/host.hpp"
+#include "host_agent_container/in_front.hpp"
 #include "support/folder.hpp"
 
 namespace berth::test {
@@ -152,6 +153,30 @@ TEST_F(StoreTest, AnImageThatIsLargerThanAllMayBeTakesNoOthersPlace) {
     }
     EXPECT_FALSE(is_here(large.image));
     EXPECT_TRUE(is_here(second));
+}
+
+// What it would take, unpacked, nobody can tell; a start that fails is free.
+TEST_F(StoreTest, AnImageOfARentersOwnThatFindsTheDiskFullTakesNoOthersPlace) {
+    pull(of_second());
+    auto own = of_large(1000);
+    own.kind = host_agent::JobKind::custom;
+    const ProgramInFront podman(
+        folder, "podman",
+        podman_without("pull", "Error: writing blob: no space left on device", 125));
+    const auto code = [&](const host_agent::Workload& workload) {
+        try {
+            pull(workload);
+        } catch (const host_agent::RuntimeError& error) {
+            return error.code();
+        }
+        return std::string();
+    };
+    EXPECT_EQ(code(own), "DISK_FULL");
+    EXPECT_TRUE(is_here(second));
+    auto of_template = own;
+    of_template.kind = host_agent::JobKind::model;
+    EXPECT_EQ(code(of_template), "DISK_FULL");
+    EXPECT_FALSE(is_here(second)) << "for those of templates others go";
 }
 
 // As images for several kinds of processors are: what came has a digest of its own.

@@ -218,8 +218,8 @@ CardSpecification::CardSpecification(std::string vendor, std::string driver_root
 
 void CardSpecification::make_nodes() const {
     const Driver driver = find_driver(driver_root_);
-    if (!driver.libraries.empty() && !has_node(driver, "/dev/nvidia-uvm") &&
-        has_tool("nvidia-modprobe"))
+    // Where there is no such program the owner is told by trouble().
+    if (!driver.libraries.empty() && !has_node(driver, "/dev/nvidia-uvm"))
         run_tool({.arguments = {"nvidia-modprobe", "-u", "-c=0"}});
 }
 
