@@ -211,7 +211,7 @@ TEST_F(LifeTest, GetsTheCardsThatAreItsOwn) {
 class PullTest : public ContainerTest {
 protected:
     // The code of the error, or "" when it worked.
-    std::string pull_code(const std::string& image, Duration longest = std::chrono::seconds(30)) {
+    std::string pull_code(const std::string& image, Duration longest = std::chrono::minutes(3)) {
         auto workload = make_workload({});
         workload.image = image;
         const std::atomic<bool> cancelled = false;
