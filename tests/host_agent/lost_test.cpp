@@ -179,8 +179,7 @@ TEST_F(HungEngine, IsSeenAfterThreeProbesAndNotPaidFor) {
     ASSERT_FALSE(engines.empty());
     for (const pid_t each : engines) ::kill(each, SIGSTOP);
     // Each probe is ten seconds after the last, and five seconds long.
-    ASSERT_TRUE(
-        support::eventually([&] { return host_status(job) == "engine_down"; }, patience))
+    ASSERT_TRUE(support::eventually([&] { return host_status(job) == "engine_down"; }, patience))
         << show(job) << logs();
     EXPECT_EQ(member(show(job), "state"), "RUNNING");
     const std::int64_t known_ms = accepted_ms(job);
