@@ -16,7 +16,7 @@
 namespace berth::test {
 namespace {
 
-constexpr support::Patience patience{std::chrono::minutes(2), std::chrono::milliseconds(50)};
+constexpr support::Patience patience{.look_every = std::chrono::milliseconds(50)};
 
 #define EXPECT_SAYS(text, words) EXPECT_NE((text).find(words), std::string::npos) << (text)
 

@@ -21,8 +21,7 @@ namespace berth::test {
 
 class AgentTown : public testing::Test {
 protected:
-    static constexpr support::Patience patience{std::chrono::minutes(1),
-                                                std::chrono::milliseconds(50)};
+    static constexpr support::Patience patience{.look_every = std::chrono::milliseconds(50)};
     static constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
 
     struct Account {

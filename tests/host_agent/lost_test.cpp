@@ -17,8 +17,6 @@ namespace {
 
 class LostHost : public AgentTown {
 protected:
-    static constexpr support::Patience long_patience{std::chrono::minutes(3),
-                                                     std::chrono::milliseconds(50)};
     void prepare(db::Transaction& tx) override {
         ledger::deposit({tx, random, clock.now()},
                         {AccountId{parse_uuid(ben.id).value()}, ledger::Asset::usdc,
@@ -134,7 +132,7 @@ TEST_F(SilentHost, IsLostAfterFiveMinutesAndPaidUntilItsLastReport) {
             time.advance(std::chrono::milliseconds(500));
             return member(show(job), "state") == "CLOSED";
         },
-        long_patience))
+        patience))
         << show(job) << logs();
     expect_lost(job, known_ms);
     await_machine("QUARANTINED");
@@ -181,8 +179,7 @@ TEST_F(HungEngine, IsSeenAfterThreeProbesAndNotPaidFor) {
     ASSERT_FALSE(engines.empty());
     for (const pid_t each : engines) ::kill(each, SIGSTOP);
     // Each probe is ten seconds after the last, and five seconds long.
-    ASSERT_TRUE(
-        support::eventually([&] { return host_status(job) == "engine_down"; }, long_patience))
+    ASSERT_TRUE(support::eventually([&] { return host_status(job) == "engine_down"; }, patience))
         << show(job) << logs();
     EXPECT_EQ(member(show(job), "state"), "RUNNING");
     const std::int64_t known_ms = accepted_ms(job);

@@ -185,7 +185,7 @@ protected:
     }
     std::string answer_to(const Command& command) {
         EXPECT_TRUE(support::eventually([&] { return !server.told_of(command.command_id).empty(); },
-                                        {std::chrono::minutes(1), std::chrono::milliseconds(20)}))
+                                        {.look_every = std::chrono::milliseconds(20)}))
             << read_text(folder.path() + "/agent.log");
         return server.told_of(command.command_id);
     }
@@ -219,8 +219,7 @@ protected:
     }
     template <class Predicate>
     [[nodiscard]] bool soon(const Predicate& predicate) {
-        return support::eventually(predicate,
-                                   {std::chrono::minutes(2), std::chrono::milliseconds(20)});
+        return support::eventually(predicate, {.look_every = std::chrono::milliseconds(20)});
     }
     std::string agent_log() const { return read_text(folder.path() + "/agent.log"); }
 

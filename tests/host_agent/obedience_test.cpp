@@ -247,7 +247,7 @@ protected:
     bool hears(const std::string& words) {
         return support::eventually(
             [&] { return server.told("host-agent/events").find(words) != std::string::npos; },
-            {std::chrono::minutes(1), std::chrono::milliseconds(20)});
+            {.look_every = std::chrono::milliseconds(20)});
     }
     CardOfHost card;
 };

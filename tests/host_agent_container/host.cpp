@@ -80,7 +80,7 @@ host_agent::Workload ContainerTest::make_workload(std::vector<std::string> argum
 void ContainerTest::pull(const host_agent::Workload& workload) {
     const std::atomic<bool> cancelled = false;
     runtime->prepare(workload,
-                     {std::chrono::steady_clock::now() + std::chrono::seconds(30), cancelled}, {});
+                     {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
 }
 
 host_agent::Started ContainerTest::start(const host_agent::Workload& workload) {
@@ -116,7 +116,7 @@ void ContainerTest::expect_nothing_left(const host_agent::Workload& workload) co
             left = leftovers(workload);
             return left.empty();
         },
-        {std::chrono::minutes(1), std::chrono::milliseconds(100)}))
+        {.look_every = std::chrono::milliseconds(100)}))
         << left;
 }
 

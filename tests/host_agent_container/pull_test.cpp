@@ -19,7 +19,7 @@ namespace {
 class PullTest : public ContainerTest {
 protected:
     // The code of the error, or "" when it worked. It is cancelled once `is_enough`.
-    std::string pull_code(const std::string& image, Duration longest = std::chrono::seconds(30),
+    std::string pull_code(const std::string& image, Duration longest = std::chrono::minutes(3),
                           const std::function<bool()>& is_enough = {}) {
         auto workload = make_workload({});
         workload.image = image;

@@ -101,7 +101,7 @@ std::size_t say_nothing(std::vector<support::RawSocket>& kept, const char* from,
 }
 
 TEST_F(SshTest, StrangersWhoSayNothingDoNotKeepTheRenterOut) {
-    const auto inside = client({}, {"touch /work/here; sleep 4321"});
+    const auto renter = client({}, {"touch /work/here; sleep 4321"});
     ASSERT_TRUE(support::eventually(
         [&] { return std::filesystem::exists(workload.folder + "/work/here"); }));
     const auto port = static_cast<std::uint16_t>(workload.ssh_port);
@@ -109,7 +109,7 @@ TEST_F(SshTest, StrangersWhoSayNothingDoNotKeepTheRenterOut) {
     EXPECT_GE(say_nothing(strangers, "127.0.0.2", port, 70), 63U);
     EXPECT_GT(say_nothing(strangers, "127.0.0.3", port, 5), 0U);
     EXPECT_EQ(ssh({"echo in"}).output, "in\n");
-    EXPECT_TRUE(inside->running()) << "who has shown the key stays";
+    EXPECT_TRUE(renter->running()) << "who has shown the key stays";
 }
 
 TEST_F(SshTest, FindWhatProgramsTakeForGranted) {

@@ -116,7 +116,7 @@ TEST_F(HttpTls, SurvivesClientsThatSpeakSomethingElseOrNothing) {
     EXPECT_TRUE(eventually([&] {
         try {
             return fetch(server, folder_.certificate()).status == 200;
-        } catch (const std::runtime_error&) {
+        } catch (const TransportError&) {
             return false;
         }
     }));

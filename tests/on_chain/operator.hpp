@@ -91,7 +91,7 @@ private:
                 }
                 return false;
             },
-            {std::chrono::minutes(1), std::chrono::milliseconds(50)}));
+            {.look_every = std::chrono::milliseconds(50)}));
         return code;
     }
 

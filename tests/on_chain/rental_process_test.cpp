@@ -17,7 +17,7 @@
 namespace berth::test {
 namespace {
 
-constexpr support::Patience patience{std::chrono::minutes(1), std::chrono::milliseconds(50)};
+constexpr support::Patience patience{.look_every = std::chrono::milliseconds(50)};
 constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
 constexpr std::int64_t budget = 20'000'000;
 

@@ -145,7 +145,7 @@ std::uint16_t free_ports(std::uint16_t count) {
 }
 
 bool wait_until_ready(Process& process, const std::string& url) {
-    constexpr auto longest = std::chrono::seconds(60);
+    constexpr auto longest = std::chrono::minutes(4);
     http::CurlClient client;
     const auto until = std::chrono::steady_clock::now() + longest;
     while (std::chrono::steady_clock::now() < until && process.running()) {

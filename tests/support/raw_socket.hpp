@@ -11,7 +11,7 @@
 
 namespace berth::support {
 
-inline constexpr std::chrono::milliseconds socket_wait_max{60'000};
+inline constexpr std::chrono::milliseconds socket_wait_max{240'000};
 
 class RawSocket {
 public:

@@ -6,6 +6,7 @@
 #include "accounts/keys.hpp"
 #include "accounts/mailbox.hpp"
 #include "admin/adjustments.hpp"
+#include "admin/types.hpp"
 #include "base/letters.hpp"
 #include "transfers/operators.hpp"
 #include "wallets/wallets.hpp"
@@ -161,16 +162,15 @@ std::optional<std::string> key_beginning(const std::string& text) {
     return fits ? std::optional(beginning) : std::nullopt;
 }
 
-UserFile file_of(api::Call& call, AccountId account) {
+void fill_file(api::Call& call, AccountId account, User& user) {
     db::Transaction& tx = call.tx();
-    UserFile file;
-    file.agent = profile_of(tx, account);
-    file.wallets = wallets_of(tx, account);
+    user.agent = profile_of(tx, account);
+    user.wallets = wallets_of(tx, account);
     for (const accounts::KeyRecord& row :
          accounts::list_key_records(tx, {.account = account, .now = call.now}, file_rows_max))
-        file.keys.push_back(shown_key(row));
+        user.keys.push_back(shown_key(row));
     for (const AddressColumns& row : tx.fetch(addresses_of_sql, account, file_rows_max))
-        file.addresses.push_back({row.address_id,
+        user.addresses.push_back({row.address_id,
                                   {crypto::checksummed(row.address)},
                                   row.state,
                                   row.label,
@@ -179,18 +179,17 @@ UserFile file_of(api::Call& call, AccountId account) {
                                   row.last_used_at});
     for (const accounts::SessionRecord& row :
          accounts::list_session_records(tx, account, call.now, file_rows_max))
-        file.sessions.push_back({row.session_id, row.pending, row.user_agent, row.opened_from,
+        user.sessions.push_back({row.session_id, row.pending, row.user_agent, row.opened_from,
                                  row.created_at, row.last_seen_at, row.expires_at});
     for (const MachineColumns& row : tx.fetch(machines_of_sql, account, file_rows_max))
-        file.machines.push_back({row.machine_id, row.label, row.state, row.gpu_model,
+        user.machines.push_back({row.machine_id, row.label, row.state, row.gpu_model,
                                  row.offer_state, row.enrolled_at});
-    file.rentals = rentals_of(tx, account);
-    file.transfers = transfers::list_newest(call, account, file_rows_max);
+    user.rentals = rentals_of(tx, account);
+    user.transfers = transfers::list_newest(call, account, file_rows_max);
     for (const NoteRow& row : tx.fetch(notes_of_sql, account, file_rows_max))
-        file.notes.push_back(shown_note(row));
-    file.former_emails = accounts::list_former_emails(tx, account);
-    file.recoveries = tx.fetch(recoveries_of_sql, account, file_rows_max, call.now);
-    return file;
+        user.notes.push_back(shown_note(row));
+    user.former_emails = accounts::list_former_emails(tx, account);
+    user.recoveries = tx.fetch(recoveries_of_sql, account, file_rows_max, call.now);
 }
 
 UserNote add_note(api::Call& call, AccountId about, const std::string& text) {

@@ -179,20 +179,9 @@ constexpr auto wire_docs(const NewNote*) {
     });
 }
 
-struct UserFile {
-    wire::Nullable<agent_accounts::AgentProfile> agent;
-    std::vector<UserWallet> wallets;
-    std::vector<UserKey> keys;
-    std::vector<UserAddress> addresses;
-    std::vector<UserSession> sessions;
-    std::vector<UserMachine> machines;
-    std::vector<UserRental> rentals;
-    std::vector<transfers::AdminTransfer> transfers;
-    std::vector<UserNote> notes;
-    std::vector<std::string> former_emails;
-    std::vector<UserRecovery> recoveries;
-};
-UserFile file_of(api::Call& call, AccountId account);
+struct User;
+// Everything that belongs to the account.
+void fill_file(api::Call& call, AccountId account, User& user);
 
 UserKey shown_key(const accounts::KeyRecord& row);
 // What a key is found by, of one that may have been pasted whole: its first letters, and nothing of

@@ -264,34 +264,20 @@ api::Page<UserSummary> Users::list(api::Call& call, const UsersQuery& query) con
 User Users::show(api::Call& call, const UserPath& path) const {
     const Record row = require_user(call, path.id);
     const UserSummary top = summary(row);
-    UserFile file = file_of(call, row.account_id);
-    User user{top.user_id,
-              top.email,
-              top.account_kind,
-              top.role,
-              top.host_capability,
-              top.suspended,
-              top.mfa_enrolled,
-              top.version,
-              top.created_at,
-              top.last_sign_in_at,
-              top.desk_role,
-              top.frozen,
-              {},
-              std::move(file.agent),
-              std::move(file.wallets),
-              std::move(file.keys),
-              std::move(file.addresses),
-              std::move(file.sessions),
-              std::move(file.machines),
-              std::move(file.rentals),
-              std::move(file.transfers),
-              std::move(file.notes),
-              std::move(file.former_emails),
-              std::move(file.recoveries),
-              {},
-              {},
-              {}};
+    User user;
+    user.user_id = top.user_id;
+    user.email = top.email;
+    user.account_kind = top.account_kind;
+    user.role = top.role;
+    user.host_capability = top.host_capability;
+    user.suspended = top.suspended;
+    user.mfa_enrolled = top.mfa_enrolled;
+    user.version = top.version;
+    user.created_at = top.created_at;
+    user.last_sign_in_at = top.last_sign_in_at;
+    user.desk_role = top.desk_role;
+    user.frozen = top.frozen;
+    fill_file(call, row.account_id, user);
     if (const auto closed = closing::find_closed(call.tx(), row.account_id)) {
         user.closed_at = closed->closed_at;
         user.erase_at = closed->erase_at;

@@ -14,38 +14,20 @@ using api::Work;
 
 namespace {
 
-constexpr std::string_view objection_script = R"(
-const status = document.querySelector('p');
-const button = document.querySelector('button');
-button.addEventListener('click', async () => {
-  button.disabled = true;
-  const id = location.pathname.split('/').pop();
-  const answer = await fetch('/api/v1/recoveries/' + id + '/object', {
-    method: 'POST',
-    headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({token: location.hash.slice(1)}),
-  });
-  const body = await answer.json();
-  if (!answer.ok) {
-    status.textContent = body.error.message;
-    button.disabled = !body.error.retryable;
-    return;
-  }
-  history.replaceState(null, '', location.pathname);
-  status.textContent = body.state === 'objected'
+constexpr std::string_view said = R"(body.state === 'objected'
     ? 'It was ended. The account stays as it is.'
-    : 'Your objection was noted. Operators look into it before anything changes.';
-});
-)";
+    : 'Your objection was noted. Operators look into it before anything changes.')";
 
 // The token is behind the '#', which browsers do not send: a mail scanner that opens the link ends
 // nothing.
 api::Html objection_page(Call& call) {
+    const std::string script = accounts::token_script(
+        {.before_id = "/api/v1/recoveries/", .after_id = "/object", .said = said});
     return accounts::button_page(
         call, {.title = "Object",
                .text = "Press the button if the account is yours and nobody else is to get it.",
                .button = "Object",
-               .script = objection_script});
+               .script = script});
 }
 
 const api::DeclaredError own_account{Code::forbidden, "the account is the caller's own"};

@@ -48,6 +48,37 @@ api::Html button_page(api::Call& call, const ButtonPage& content) {
     return {fmt::format(page, content.title, content.text, content.button, content.script)};
 }
 
+std::string token_script(const TokenScript& parts) {
+    std::string text = R"(
+const status = document.querySelector('p');
+const button = document.querySelector('button');
+button.addEventListener('click', async () => {
+  button.disabled = true;
+  const id = location.pathname.split('/').pop();
+  const answer = await fetch(')";
+    text.append(parts.before_id)
+        .append("' + id + '")
+        .append(parts.after_id)
+        .append(R"(', {
+    method: 'POST',
+    headers: {'Content-Type': 'application/json'},
+    body: JSON.stringify({token: location.hash.slice(1)}),
+  });
+  const body = await answer.json();
+  if (!answer.ok) {
+    status.textContent = body.error.message;
+    button.disabled = !body.error.retryable;
+    return;
+  }
+  history.replaceState(null, '', location.pathname);
+  status.textContent = )")
+        .append(parts.said)
+        .append(R"(;
+});
+)");
+    return text;
+}
+
 api::Html sign_in_page(api::Call& call) {
     return button_page(call, {.title = "Sign in",
                               .text = "Press the button to sign in on this device.",

@@ -14,6 +14,16 @@ struct ButtonPage {
 };
 api::Html button_page(api::Call& call, const ButtonPage& page);
 
+// A script for it where the path ends in the id of what is asked about and the token is behind the
+// '#': POST to `before_id` + id + `after_id`. `said` is JavaScript: what to say of the answer's
+// `body`.
+struct TokenScript {
+    std::string_view before_id;
+    std::string_view after_id = "";
+    std::string_view said;
+};
+std::string token_script(const TokenScript& parts);
+
 // The token is behind the '#', which browsers do not send, and only the button's request carries
 // it: a mail scanner that opens the link signs nobody in.
 api::Html sign_in_page(api::Call& call);
