@@ -46,7 +46,7 @@ protected:
         DeadlineWorker worker({town.harness.app->rentals().lifecycle(), counted, town.harness.clock,
                                town.harness.random},
                               share);
-        return worker.look([](MachineId) {});
+        return worker.look();
     }
     Time due_at(JobId job) { return find(job).live.deadline_at.value(); }
 

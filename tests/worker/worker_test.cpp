@@ -291,20 +291,16 @@ TEST_F(Tasks, WhatCouldNotBeGivenBackIsGivenBackBeforeTheNextClaim) {
 
 TEST_F(Tasks, ThoseWhoWaitAreWokenAfterTheCommit) {
     std::vector<std::string> woken;
-    Options options;
-    options.wake = [&](const WakeKey& key) {
+    const auto listening = database->wakes().listen([&](const WakeKey& key) {
         EXPECT_EQ(notes(), 1);
         woken.push_back(key.name);
-    };
-    const auto worker = make_worker({{.name = "note",
-                                      .run =
-                                          [](Attempt& attempt) {
-                                              attempt.finish([&](db::Transaction& tx) {
-                                                  tx.run(note_sql, "x");
-                                                  attempt.wake_after_commit({"notes", "x"});
-                                              });
-                                          }}},
-                                    options);
+    });
+    const auto worker = make_worker({{.name = "note", .run = [](Attempt& attempt) {
+                                          attempt.finish([](db::Transaction& tx) {
+                                              tx.run(note_sql, "x");
+                                              tx.wake_after_commit({"notes", "x"});
+                                          });
+                                      }}});
     add({.kind = "note", .payload = "", .run_at = clock.now()});
     EXPECT_TRUE(worker->run_one());
     EXPECT_EQ(woken, std::vector<std::string>{"x"});

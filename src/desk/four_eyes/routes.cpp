@@ -120,9 +120,7 @@ std::string carry_out(api::Call& call, const api::Recalled& what, const void* fa
             "an action that waited is one that an admin may do");
     api::Call inner = call.approved(route.step_up, approval);
     try {
-        api::Answer answer = what.entry->invoke(inner, what.arguments.get(), facts);
-        for (const WakeKey& key : inner.wakes()) call.wake_after_commit(key);
-        return std::move(answer.stored);
+        return std::move(what.entry->invoke(inner, what.arguments.get(), facts).stored);
     } catch (const api::CommittedProblem& problem) {
         throw Problem(problem);  // nothing of what was not done is kept
     }

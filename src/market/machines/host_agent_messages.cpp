@@ -255,7 +255,6 @@ KeyRotation HostAgentMessages::rotate_key(api::Call& call, MachineId id) const {
                                               {.kind = CommandKind::rotate_key,
                                                .payload = wire::encode(payload),
                                                .lasts = rotation_lasts});
-    call.wake_after_commit(commands_key(id));
     audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                    .action = "rotate_machine_key",
                                    .target = {"machine", to_string(id)},

@@ -32,7 +32,7 @@ void go_on_after(const std::string& id, const Work& work) {
 
 }  // namespace
 
-std::int64_t DeadlineWorker::look(const std::function<void(MachineId)>& wake) {
+std::int64_t DeadlineWorker::look() {
     std::int64_t looked_at = 0;
     Time up_since;
     for (int pass = 0; pass < passes_max; ++pass) {
@@ -43,7 +43,7 @@ std::int64_t DeadlineWorker::look(const std::function<void(MachineId)>& wake) {
             due = find_due(tx, now, jobs_per_look_max, share_ * jobs_per_look_max);
         });
         looked_at += static_cast<std::int64_t>(due.size());
-        judge(due, now, up_since, wake);
+        judge(due, now, up_since);
         if (static_cast<std::int64_t>(due.size()) < jobs_per_look_max) break;
     }
     if (share_ == 0) put_uncleaned_aside(up_since);
@@ -52,8 +52,7 @@ std::int64_t DeadlineWorker::look(const std::function<void(MachineId)>& wake) {
 
 // Most jobs that come due have been heard of since, and only go on: these are put back together,
 // and nobody who uses them waits. Whoever is late is taken up alone, and judged anew.
-void DeadlineWorker::judge(const std::vector<JobRow>& due, Time now, Time up_since,
-                           const std::function<void(MachineId)>& wake) {
+void DeadlineWorker::judge(const std::vector<JobRow>& due, Time now, Time up_since) {
     std::vector<PutBack> early;
     for (const JobRow& job : due)
         go_on_after(to_string(job.terms.job_id), [&] {
@@ -62,7 +61,7 @@ void DeadlineWorker::judge(const std::vector<JobRow>& due, Time now, Time up_sin
                 early.push_back({job.terms.job_id, next->at, job.live.deadline_at.value(),
                                  job.live.evidence_count});
             else
-                wake(pass_time(job.terms.job_id, up_since));
+                pass_time(job.terms.job_id, up_since);
         });
     if (early.empty()) return;
     // Rows are changed in the order of their ids, as everybody does.
@@ -71,13 +70,12 @@ void DeadlineWorker::judge(const std::vector<JobRow>& due, Time now, Time up_sin
     parts_.database.write([&](db::Transaction& tx) { put_back(tx, early); });
 }
 
-MachineId DeadlineWorker::pass_time(JobId id, Time up_since) {
-    return parts_.database.write([&](db::Transaction& tx) {
+void DeadlineWorker::pass_time(JobId id, Time up_since) {
+    parts_.database.write([&](db::Transaction& tx) {
         auto held = hold_job(tx, id);
-        if (!held) return MachineId{};
+        if (!held) return;
         const db::Context context{tx, parts_.random, parts_.clock.now()};
         parts_.lifecycle.pass_time(context, *held, up_since);
-        return held->job.terms.machine_id;
     });
 }
 
@@ -102,13 +100,7 @@ std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts
         const auto deadlines = std::make_shared<DeadlineWorker>(parts, share);
         kinds.push_back(
             {.name = share == 0 ? "job_deadlines" : fmt::format("job_deadlines_{}", share + 1),
-             .run =
-                 [deadlines](worker::Attempt& attempt) {
-                     std::vector<MachineId> told;
-                     deadlines->look([&](MachineId machine) { told.push_back(machine); });
-                     for (const MachineId& machine : told)
-                         attempt.wake_after_commit(machines::commands_key(machine));
-                 },
+             .run = [deadlines](worker::Attempt&) { deadlines->look(); },
              .every = look_every,
              .lane = "jobs"});
     }

@@ -69,10 +69,6 @@ CurrentBudget budget_of(const JobRow& job) {
     return {{job.live.budget_version}, job.live.budget, funded_through(job)};
 }
 
-void wake_agent(api::Call& call, const HeldJob& held) {
-    call.wake_after_commit(machines::commands_key(held.job.terms.machine_id));
-}
-
 }  // namespace
 
 Job shown(const JobRow& job, const JobDetails& details, const Present& present) {
@@ -231,7 +227,6 @@ JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& requ
     } else if (skips && state == JobState::STOPPING) {
         save(call.context(), held.job);
     }
-    wake_agent(call, held);
     return {path.id, held.job.live.state};
 }
 
@@ -264,7 +259,6 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
     lifecycle_.send_budget(call.context(), held);
     save(call.context(), held.job);
     accounts::spend(call, path.id, spending);
-    wake_agent(call, held);
     const CurrentBudget now = budget_of(held.job);
     return {path.id, now.budget_version, now.budget_micro, now.funded_through};
 }

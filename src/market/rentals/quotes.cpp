@@ -342,7 +342,6 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .payout_delay_hours = quote->payout_delay_hours,
                                   .credit = credit});
     accounts::spend(call, job_id, spending_of(*quote));
-    call.wake_after_commit(machines::commands_key(machine.machine_id));
     return {job_id, JobState::RESERVED};
 }
 

@@ -263,6 +263,7 @@ std::string_view meaning(Code code) {
         Row{Code::command_expired, "the command is too old"},
         Row{Code::unsupported_protocol_version, "the protocol version is not spoken here"},
         Row{Code::unknown_command_kind, "the kind of command is not known here"},
+        Row{Code::events_expired, "events after that number are no longer kept, or not there yet"},
     };
     for (const Row& row : rows)
         if (row.code == code) return row.text;

@@ -22,7 +22,7 @@ public:
           }) {
         if (options.read_only) return;
         lock_.emplace(path);
-        writer_.emplace(path, options, this, changes_);
+        writer_.emplace(path, options, this, changes_, wakes_);
     }
 
     Engine engine() const override { return Engine::sqlite; }

@@ -34,7 +34,6 @@ void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
         const bool ours = parts_.every ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
                                        : end_task(tx, lease);
         if (!ours) throw LeaseLost();
-        wakes_.clear();
         effect(tx);
     });
     finished_ = true;
@@ -217,8 +216,6 @@ void Worker::run_claim(const Claim& claim) {
     try {
         kind.run(attempt);
         if (!attempt.finished()) attempt.finish([](db::Transaction&) {});
-        if (options_.wake)
-            for (const WakeKey& key : attempt.wakes()) options_.wake(key);
     } catch (const LeaseLost&) {
         log(Level::warn, "task_lease_lost", {{"kind", kind.name}});
     } catch (const db::Unavailable& away) {

@@ -120,7 +120,6 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     worker_options.threads =
         static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
     worker_options.settings = &live_;
-    worker_options.wake = [this](const WakeKey& key) { service_->notifier().wake(key); };
     auto kinds = features_->tasks({*database_, clock_, random_, *transport_, live_});
     for (const worker::Kind& kind : kinds)
         if (kind.every) features_->recurring.push_back(kind.name);

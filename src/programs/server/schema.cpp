@@ -2,6 +2,7 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "events/keeping.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "server/features.hpp"
@@ -22,7 +23,8 @@ std::vector<db::Migration> schema() {
           liabilities::migrations, tickets::migrations,        admin::migrations,
           treasury::migrations,    rentals::migrations,        relay::migrations,
           machines::migrations,    offers::migrations,         catalog::migrations,
-          four_eyes::migrations,   recovery::migrations,       credits::migrations})
+          four_eyes::migrations,   recovery::migrations,       credits::migrations,
+          events::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }
