@@ -49,6 +49,21 @@ std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredentia
     return good;
 }
 
+Rights rights_of(const api::Caller& caller) {
+    return {caller.renter, caller.host, caller.admin || caller.finance || caller.support};
+}
+
+std::vector<std::optional<Rights>> find_rights(db::Transaction& tx,
+                                               const std::vector<HeldCredential>& held, Time now) {
+    std::vector<std::optional<Rights>> all;
+    all.reserve(held.size());
+    for (const HeldCredential& each : held)
+        all.push_back(each.kind == api::Credential::api_key
+                          ? find_key_rights(tx, {each.id}, now)
+                          : find_session_rights(tx, {each.id}, {now, now - session_idle_max}));
+    return all;
+}
+
 bool Credentials::may_identify(const http::Request& head) const {
     if (head.headers.count("Authorization") > 1) return false;
     if (const auto header = head.headers.find("Authorization")) return key_in(*header).has_value();

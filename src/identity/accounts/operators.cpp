@@ -1,5 +1,6 @@
 #include "accounts/operators.hpp"
 
+#include "accounts/access_changes.hpp"
 #include "accounts/sessions.hpp"
 #include "accounts/store.hpp"
 #include "base/problem.hpp"
@@ -105,7 +106,9 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 }
 
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
-    return tx.run(put_host_sql, seen.account, seen.version, enabled).affected == 1;
+    if (tx.run(put_host_sql, seen.account, seen.version, enabled).affected != 1) return false;
+    note_access_change(tx, seen.account);
+    return true;
 }
 
 bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen) {
@@ -124,6 +127,7 @@ void require_not_frozen(db::Transaction& tx, AccountId account) {
 std::optional<std::vector<EndedKey>> end_keys(db::Transaction& tx, const Seen& seen,
                                               const std::optional<KeyId>& only, Time now) {
     if (tx.run(raise_version_sql, seen.account, seen.version).affected != 1) return std::nullopt;
+    note_access_change(tx, seen.account);
     return only ? tx.fetch(end_one_key_sql, seen.account, now, *only)
                 : tx.fetch(end_all_keys_sql, seen.account, now);
 }

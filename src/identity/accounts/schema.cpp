@@ -213,6 +213,18 @@ constexpr db::Migration history[] = {
             "  used_at @int,"
             "  UNIQUE (kind, value)"
             ") @strict;"},
+    // Whose sessions, keys or rights changed, numbered in the order of commits.
+    {.feature = "accounts",
+     .number = 12,
+     .sql = "CREATE TABLE access_epoch ("
+            "  one @int NOT NULL PRIMARY KEY CHECK (one = 1),"
+            "  epoch @int NOT NULL"
+            ") @strict;"
+            "CREATE TABLE access_changes ("
+            "  account_id @id NOT NULL PRIMARY KEY,"
+            "  epoch @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX access_changes_by_epoch ON access_changes (epoch);"},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/access_changes.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "http/text.hpp"
@@ -95,6 +96,7 @@ Sessions::Fresh Sessions::rotate(api::Call& call) const {
 
 void Sessions::close(api::Call& call) const {
     delete_session(call.tx(), {call.caller.credential_id});
+    note_access_change(call.tx(), call.caller.account);
     set_cookie(call, "", Duration{0});
 }
 

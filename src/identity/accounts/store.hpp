@@ -87,6 +87,10 @@ struct SessionTimes {
 };
 db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
                                              const SessionTimes& times);
+// What it may do, while it is good in that sense.
+struct Rights;
+std::optional<Rights> find_session_rights(db::Transaction& tx, SessionId id,
+                                          const SessionTimes& times);
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash);
 // Those that have not ended and were seen after `seen_after`, newest first.
 struct SessionsOf {
@@ -208,6 +212,7 @@ struct ActiveKey {
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
 // Starts to ask for it by its id; there is a row if it is good now, and so is its account.
 db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now);
+std::optional<Rights> find_key_rights(db::Transaction& tx, KeyId id, Time now);
 void add_key(db::Transaction& tx, const KeyRow& key);
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
                               const std::optional<KeyId>& after, std::int64_t rows_max);

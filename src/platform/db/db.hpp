@@ -6,6 +6,7 @@
 // commit is durable.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -76,6 +77,8 @@ class Batch {
 public:
     virtual ~Batch() = default;
     virtual void write(Transaction& tx) = 0;
+    // Batches are written in this order, so that all transactions lock in one order.
+    virtual int turn() const { return 0; }
 };
 
 // A transaction in progress. SQL is one statement with $1, $2, … and must be text that lives as
@@ -157,6 +160,8 @@ public:
     }
     // For who ends transactions: writes what was gathered.
     void write_batches() {
+        std::sort(batches_.begin(), batches_.end(),
+                  [](const auto& a, const auto& b) { return a->turn() < b->turn(); });
         for (std::size_t i = 0; i < batches_.size(); ++i) batches_[i]->write(*this);
         batches_.clear();
     }

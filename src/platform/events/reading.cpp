@@ -16,8 +16,9 @@ constexpr std::size_t heads_under_way_max = 100;
 
 const db::Query<AccountHead> head_sql("SELECT {} FROM event_heads WHERE account_id = $1");
 constexpr std::int64_t told_since_max = 10'000;
-constexpr std::string_view told_since_sql =
-    "SELECT DISTINCT account_id FROM events WHERE at >= $1 LIMIT $2";
+const db::Query<Told> told_since_sql(
+    "SELECT {} FROM (SELECT account_id, MAX(sequence) AS newest FROM events WHERE at >= $1 "
+    "GROUP BY account_id LIMIT $2) AS told");
 
 struct EventRow {
     EventId event_id;
@@ -66,8 +67,8 @@ std::vector<AccountHead> heads_of(db::Transaction& tx, std::span<const AccountId
     return heads;
 }
 
-std::vector<AccountId> told_since(db::Transaction& tx, Time since) {
-    return tx.fetch_values<AccountId>(told_since_sql, since, told_since_max);
+std::vector<Told> told_since(db::Transaction& tx, Time since) {
+    return tx.fetch(told_since_sql, since, told_since_max);
 }
 
 std::vector<Kept> read_after(db::Transaction& tx, AccountId account, std::int64_t after,

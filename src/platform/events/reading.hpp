@@ -30,9 +30,14 @@ struct AccountHead {
 BOOST_DESCRIBE_STRUCT(AccountHead, (), (account_id, oldest, newest))
 // Of many accounts at once, in their order; an account that was never told anything is left out.
 std::vector<AccountHead> heads_of(db::Transaction& tx, std::span<const AccountId> accounts);
-// Accounts that were told something since, at most ten thousand. What commits late does not show
-// here: who relies on it looks at heads now and then.
-std::vector<AccountId> told_since(db::Transaction& tx, Time since);
+// Accounts that were told something since, with their newest number of that time; at most ten
+// thousand. What commits late does not show here: who relies on it looks at heads now and then.
+struct Told {
+    AccountId account_id;
+    std::int64_t newest = 0;
+};
+BOOST_DESCRIBE_STRUCT(Told, (), (account_id, newest))
+std::vector<Told> told_since(db::Transaction& tx, Time since);
 
 // An event with what a reader's filter asks for.
 struct Kept {

@@ -30,7 +30,7 @@ constexpr db::Migration history[] = {
      "  data @text NOT NULL,"
      "  PRIMARY KEY (account_id, sequence)"
      ") @strict;"
-     "CREATE INDEX events_by_time ON events (at);"},
+     "CREATE INDEX events_by_time ON events (at, account_id, sequence);"},
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::string_view add_event_sql =
     "audience, data) SELECT account_id, newest - $2, $3, $4, $5, $6, $7, $8, $9 "
     "FROM event_heads WHERE account_id = $1";
 
-struct Told {
+struct Word {
     EventId event_id;
     Time at;
     Telling telling;
@@ -29,7 +29,9 @@ struct Told {
 // What a transaction has told, until it is written.
 class Collected final : public db::Batch {
 public:
-    void add(AccountId account, Told told) { by_account_[account].push_back(std::move(told)); }
+    void add(AccountId account, Word word) { by_account_[account].push_back(std::move(word)); }
+
+    int turn() const override { return 1; }  // after whatever else is last
 
     void write(db::Transaction& tx) override {
         for (const auto& [account, all] : by_account_) {
@@ -43,7 +45,7 @@ public:
     }
 
 private:
-    std::map<AccountId, std::vector<Told>> by_account_;  // in the order in which they are locked
+    std::map<AccountId, std::vector<Word>> by_account_;  // in the order in which they are locked
 };
 
 }  // namespace
