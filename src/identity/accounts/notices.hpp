@@ -1,5 +1,6 @@
-// What changed in how one gets into an account: it is told to its owner by mail and as an event, and
-// kept in the audit record. Whoever holds a stolen session or key can do nothing of the kind unheard.
+// What changed in how one gets into an account: it is told to its owner by mail and as an event,
+// and kept in the audit record. Whoever holds a stolen session or key can do nothing of the kind
+// unheard.
 #pragma once
 
 #include "accounts/site.hpp"

@@ -40,8 +40,7 @@ inline constexpr std::array account_kinds{
                 "Somebody asked for another address of mail."},
     AccountKind{"account.change_email", "account", events::Audience::both,
                 "The address of mail was changed."},
-    AccountKind{"account.make_api_key", "account", events::Audience::both,
-                "An API key was made."},
+    AccountKind{"account.make_api_key", "account", events::Audience::both, "An API key was made."},
     AccountKind{"account.revoke_api_key", "account", events::Audience::both,
                 "An API key was revoked."},
 };

@@ -130,8 +130,10 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     features_->host_agents.connect(*database_);
     features_->host_agents.set_refused([this] { return service_->refused_to_machines(); });
     features_->relay.connect(*database_, clock_);
+    features_->delivery.connect(*database_, clock_);
     declare_routes(overrides);
-    std::vector<api::Topic> topics{machines::commands_topic(clock_)};
+    std::vector<api::Topic> topics{machines::commands_topic(clock_),
+                                   delivery::events_topic(*database_, clock_)};
     topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
     api::Authenticators callers = features_->authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
@@ -150,6 +152,7 @@ machines::HostAgents& App::host_agents() { return features_->host_agents; }
 catalog::Catalog& App::catalog() { return features_->catalog; }
 rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
+delivery::Delivery& App::delivery() { return features_->delivery; }
 
 void App::declare_routes(const Overrides& overrides) {
     const auto reference = std::make_shared<Reference>(router_);
@@ -252,6 +255,7 @@ bool App::try_to_begin() {
     if (server_) features_->host_agents.start(clock_);
     if (server_) features_->catalog.follow(*database_, clock_);
     if (server_) features_->relay.start();
+    if (server_) features_->delivery.hub().start();
     if (tasks_started_) worker_->start();
     service_->take_work();
     return true;
@@ -309,6 +313,7 @@ void App::stop() {
     simulation_.reset();
     service_->end_waiting();
     features_->relay.end_in(streams_end_in);
+    features_->delivery.hub().end_all();
     if (server_) server_->stop();
     service_->refuse_work("the server is stopping; try again later");
     if (metrics_server_) metrics_server_->stop();
@@ -316,6 +321,7 @@ void App::stop() {
     pulse_.stop();
     worker_->stop();
     features_->relay.stop();
+    features_->delivery.hub().stop();
     features_->host_agents.stop();
     features_->catalog.stop();
     live_.stop();

@@ -100,6 +100,9 @@ void App::add_money_metrics() {
 
 void App::add_relay_metrics() {
     const relay::Relay& relay = features_->relay;
+    delivery::Hub& streams = features_->delivery.hub();
+    metrics_.add_gauge("berth_event_streams", "Streams of events that are open.",
+                       [&streams] { return static_cast<double>(streams.open()); });
     metrics_.add_gauge("berth_relay_open", "Relayed requests that are open.",
                        [&relay] { return static_cast<double>(relay.open()); });
     metrics_.add_counter("berth_relay_remembered_total",

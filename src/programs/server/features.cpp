@@ -1,5 +1,6 @@
 #include "server/features.hpp"
 
+#include "accounts/told.hpp"
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
@@ -7,6 +8,8 @@
 #include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
+#include "delivery/settings.hpp"
+#include "events/keeping.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
@@ -137,6 +140,12 @@ std::vector<db::CensusQuestion> census_questions() {
     return all;
 }
 
+events::Registry event_registry() {
+    events::Registry registry;
+    registry.add(accounts::event_kinds());
+    return registry;
+}
+
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
                    const offers::LiveJobs* jobs,
                    const std::optional<machines::ProofRules>& proof_rules,
@@ -173,6 +182,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       posting_key(posting_key_of(secrets)),
+      event_kinds(event_registry()),
+      delivery(event_kinds),
       tickets(site, outbox, knows_transaction),
       closing(outbox),
       recoveries(site, outbox),
@@ -193,6 +204,7 @@ void Features::add_routes(api::Router& router) {
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);
+    delivery.add_routes(router);
     tickets.add_routes(router);
     closing.add_routes(router);
     recoveries.add_routes(router);
@@ -259,6 +271,11 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
                   const auto days = *live.now()->get<machines::Settings>().machine_events_kept_days;
                   return machines::prune_machine_events(tx, now - std::chrono::hours(24 * days),
                                                         rows);
+              }),
+        prune("prune_events",
+              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
+                  const auto days = *live.now()->get<delivery::Settings>().events_kept_days;
+                  return events::prune(tx, now - std::chrono::hours(24 * days), rows);
               }),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),

@@ -1,0 +1,59 @@
+#include "delivery/delivery.hpp"
+#include "events/events.hpp"
+
+namespace berth::delivery {
+
+using api::Access;
+using api::Call;
+using api::Query;
+
+void Delivery::add_routes(api::Router& router) {
+    router.add({.method = "GET",
+                .path = "/api/v1/events",
+                .name = "list_events",
+                .group = "events",
+                .summary = "What happened to the account after a number, or the next that will.",
+                .access = Access::participant,
+                .errors = {Code::events_expired},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<EventsQuery>& query) {
+                   return page(call, call.caller.account, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/events/stream",
+                .name = "stream_events",
+                .group = "events",
+                .summary = "What happens to the account, as server-sent events.",
+                .access = Access::participant,
+                .errors = {Code::events_expired,
+                           {Code::unavailable, "the server holds as many streams as it can"}},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<StreamQuery>& query) {
+                   return open(call, call.caller.account, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/events",
+                .name = "list_operator_events",
+                .group = "events",
+                .summary = "What operators should know of, after a number, or the next of it.",
+                .access = Access::operator_,
+                .errors = {Code::events_expired},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<EventsQuery>& query) {
+                   return page(call, events::operators_stream, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/events/stream",
+                .name = "stream_operator_events",
+                .group = "events",
+                .summary = "What operators should know of, as server-sent events.",
+                .access = Access::operator_,
+                .errors = {Code::events_expired,
+                           {Code::unavailable, "the server holds as many streams as it can"}},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<StreamQuery>& query) {
+                   return open(call, events::operators_stream, *query);
+               });
+}
+
+}  // namespace berth::delivery
