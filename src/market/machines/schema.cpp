@@ -274,6 +274,13 @@ constexpr db::Migration history[] = {
      .sql =
          // The memory of each card when its last test was passed, as a JSON array.
      "ALTER TABLE machines ADD COLUMN gpus_bytes @text NOT NULL DEFAULT '[]';"},
+    {.feature = "machines",
+     .number = 9,
+     .sql =
+         // Since when a machine is not heard, once its owner was told. Heartbeats leave it alone.
+     "ALTER TABLE machine_health ADD COLUMN silent_since @int;"
+     "CREATE INDEX machine_health_silent ON machine_health (silent_since)"
+     "  WHERE silent_since IS NOT NULL;"},
 };
 
 }  // namespace

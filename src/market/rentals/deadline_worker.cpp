@@ -7,11 +7,13 @@
 #include "base/log.hpp"
 #include "machines/qualification.hpp"
 #include "machines/qualification_runs.hpp"
+#include "machines/silence.hpp"
 
 namespace berth::rentals {
 namespace {
 
 constexpr Duration look_every = std::chrono::seconds(1);
+constexpr Duration silence_looked_every = std::chrono::seconds(5);
 // After an outage everything is due at once; the rest comes with the next look.
 constexpr int passes_max = 20;
 // With PostgreSQL several processes may have workers. Each takes another part of what is due; one
@@ -47,6 +49,7 @@ std::int64_t DeadlineWorker::look() {
         if (static_cast<std::int64_t>(due.size()) < jobs_per_look_max) break;
     }
     if (share_ == 0) put_uncleaned_aside(up_since);
+    if (share_ == 0) tell_of_silence(up_since);
     return looked_at;
 }
 
@@ -91,6 +94,31 @@ void DeadlineWorker::put_uncleaned_aside(Time up_since) {
                                                up_since);
             });
         });
+}
+
+// Whoever could not be heard because nobody listened is not silent.
+void DeadlineWorker::tell_of_silence(Time up_since) {
+    const Time now = parts_.clock.now();
+    if (now < silence_looked_at_ + silence_looked_every) return;
+    silence_looked_at_ = now;
+    const Time fresh = now - machines::heartbeat_fresh;
+    std::vector<MachineId> silent;
+    std::vector<MachineId> heard;
+    parts_.database.read([&](db::Transaction& tx) {
+        heard = machines::find_heard_again(tx, fresh, jobs_per_look_max);
+        silent = up_since <= fresh ? machines::find_fallen_silent(tx, fresh, jobs_per_look_max)
+                                   : std::vector<MachineId>();
+    });
+    const auto for_each = [&](const std::vector<MachineId>& ids, const auto& note) {
+        for (const MachineId& id : ids)
+            go_on_after(to_string(id), [&] {
+                parts_.database.write([&](db::Transaction& tx) {
+                    note({tx, parts_.random, parts_.clock.now()}, id, fresh);
+                });
+            });
+    };
+    for_each(heard, machines::note_heard_again);
+    for_each(silent, machines::note_silent);
 }
 
 std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts) {

@@ -33,9 +33,11 @@ private:
     void judge(const std::vector<JobRow>& due, Time now, Time up_since);
     void pass_time(JobId id, Time up_since);
     void put_uncleaned_aside(Time up_since);
+    void tell_of_silence(Time up_since);
 
     const Parts parts_;
     const std::int64_t share_;
+    Time silence_looked_at_{};
 };
 
 std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts);

@@ -18,6 +18,7 @@
 #include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
+#include "rentals/told.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::rentals {
@@ -342,6 +343,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .payout_delay_hours = quote->payout_delay_hours,
                                   .credit = credit});
     accounts::spend(call, job_id, spending_of(*quote));
+    tell_reserved(call.context(), job);
     return {job_id, JobState::RESERVED};
 }
 

@@ -231,6 +231,11 @@ constexpr db::Migration history[] = {
     {.feature = "rentals",
      .number = 12,
      .sql = "ALTER TABLE quotes ADD COLUMN payout_delay_hours @int NOT NULL DEFAULT 0;"},
+    // What a renter was told of once.
+    {.feature = "rentals",
+     .number = 13,
+     .sql = "ALTER TABLE jobs ADD COLUMN funds_low_at @int;"
+            "ALTER TABLE jobs ADD COLUMN egress_low_at @int;"},
 };
 
 }  // namespace

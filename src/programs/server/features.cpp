@@ -19,10 +19,13 @@
 #include "machines/figures.hpp"
 #include "machines/health_events.hpp"
 #include "machines/settings.hpp"
+#include "machines/told.hpp"
 #include "mail/census.hpp"
 #include "mail/settings.hpp"
+#include "offers/told.hpp"
 #include "rentals/census.hpp"
 #include "rentals/figures.hpp"
+#include "rentals/told.hpp"
 #include "server/chain_setup.hpp"
 #include "server/operations.hpp"
 #include "settings/changes.hpp"
@@ -143,6 +146,9 @@ std::vector<db::CensusQuestion> census_questions() {
 events::Registry event_registry() {
     events::Registry registry;
     registry.add(accounts::event_kinds());
+    registry.add(machines::event_kinds());
+    registry.add(offers::event_kinds());
+    registry.add(rentals::event_kinds());
     return registry;
 }
 
