@@ -32,8 +32,7 @@ struct Burdens : Office {
         const auto id = lock(host, amount, transfers::TransferKind::payout);
         book([&](ledger::Context context) {
             transfers::move_transfer(
-                context.tx, id,
-                {transfers::TransferState::INTENT, transfers::TransferState::SETTLED}, context.now);
+                context, id, {transfers::TransferState::INTENT, transfers::TransferState::SETTLED});
             ledger::settle(context, id);
         });
     }

@@ -17,12 +17,11 @@ struct TransferNews : PayingTown {
         town.harness.app->database().write([&](db::Transaction& tx) {
             const Time now = town.harness.clock.now();
             const ledger::Context context{tx, town.harness.random, now};
-            transfers::move_transfer(tx, transfer,
-                                     {TransferState::INTENT, TransferState::SUBMITTED}, now);
+            transfers::move_transfer(context, transfer,
+                                     {TransferState::INTENT, TransferState::SUBMITTED});
             transfers::move_transfer(
-                tx, transfer,
-                {TransferState::SUBMITTED, state, paid ? "" : "the chain refused the payment"},
-                now);
+                context, transfer,
+                {TransferState::SUBMITTED, state, paid ? "" : "the chain refused the payment"});
             if (paid)
                 ledger::settle(context, transfer);
             else

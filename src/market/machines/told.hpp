@@ -58,11 +58,11 @@ constexpr auto wire_docs(const MachineTestFacts*) {
     });
 }
 
-struct ListingFacts {
+struct ListingRejectedFacts {
     std::vector<std::string> findings;
 };
-BOOST_DESCRIBE_STRUCT(ListingFacts, (), (findings))
-constexpr auto wire_docs(const ListingFacts*) {
+BOOST_DESCRIBE_STRUCT(ListingRejectedFacts, (), (findings))
+constexpr auto wire_docs(const ListingRejectedFacts*) {
     return std::to_array<wire::Doc>(
         {{"findings", "The codes of what stands in the way.", "TEST_NOT_PASSED"}});
 }
@@ -135,7 +135,7 @@ inline constexpr events::Kind<MachineTestFacts> machine_test_passed{
 inline constexpr events::Kind<MachineTestFacts> machine_test_failed{
     "machine.test_failed", "machine", events::Audience::host, "The machine test was not passed.",
     events::Mail::now};
-inline constexpr events::Kind<ListingFacts> machine_listing_rejected{
+inline constexpr events::Kind<ListingRejectedFacts> machine_listing_rejected{
     "machine.listing_rejected", "machine", events::Audience::host,
     "It was to be listed, and something stands in the way."};
 inline constexpr events::Kind<HealthFacts> machine_health{

@@ -194,7 +194,7 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
                         {.admitted = admitted});
     if (!admitted)
         events::tell(call.context(), machines::machine_listing_rejected, machine.owner, id,
-                     machines::ListingFacts{machines::codes_of(findings)});
+                     machines::ListingRejectedFacts{machines::codes_of(findings)});
     return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
                    std::move(findings));
 }

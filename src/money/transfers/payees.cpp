@@ -168,7 +168,7 @@ std::vector<TransferId> refuse_payments(db::Context context, std::span<const Tra
         if (held || !is_barred(context.tx, payee)) continue;
         const Step step{TransferState::INTENT, TransferState::CANCELLED,
                         "the token refuses payments to this address"};
-        if (!move_transfer(context.tx, transfer.transfer_id, step, context.now)) continue;
+        if (!move_transfer(context, transfer.transfer_id, step)) continue;
         book_ending(context, transfer, TransferState::CANCELLED);
         called_off.push_back(transfer.transfer_id);
     }

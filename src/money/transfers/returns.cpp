@@ -92,7 +92,7 @@ TransferRow cancel_return(ledger::Context context, const funding::DepositMark& d
     const auto transfer = find_return(context.tx, deposit);
     if (!transfer) throw Problem(Code::not_found, "this transfer is not being sent back");
     const Step step{TransferState::INTENT, TransferState::CANCELLED, "called off"};
-    if (!move_transfer(context.tx, transfer->transfer_id, step, context.now))
+    if (!move_transfer(context, transfer->transfer_id, step))
         throw Problem(Code::conflict, "its payment was signed already, or is over");
     if (find_hold(context.tx))
         throw Problem(Code::unavailable,

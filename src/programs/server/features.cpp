@@ -10,6 +10,7 @@
 #include "crypto/hash.hpp"
 #include "delivery/settings.hpp"
 #include "events/keeping.hpp"
+#include "funding/told.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
@@ -33,6 +34,7 @@
 #include "transfers/evidence.hpp"
 #include "transfers/news.hpp"
 #include "transfers/settler.hpp"
+#include "transfers/told.hpp"
 #include "treasury/treasury.hpp"
 #include "worker/census.hpp"
 
@@ -121,6 +123,13 @@ auto expiring_credits(Random& random) {
     };
 }
 
+// Likewise of transfers that nobody confirmed.
+auto expiring_confirmations(Random& random) {
+    return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
+        return transfers::expire_confirmations({tx, random, now}, rows);
+    };
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
@@ -146,6 +155,8 @@ std::vector<db::CensusQuestion> census_questions() {
 events::Registry event_registry() {
     events::Registry registry;
     registry.add(accounts::event_kinds());
+    registry.add(funding::event_kinds());
+    registry.add(transfers::event_kinds());
     registry.add(machines::event_kinds());
     registry.add(offers::event_kinds());
     registry.add(rentals::event_kinds());
@@ -293,7 +304,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_quotes", rentals::prune_old_quotes),
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
-        prune("expire_confirmations", transfers::expire_confirmations),
+        prune("expire_confirmations", expiring_confirmations(random)),
         transfers::tell_owners_kind({outbox, site, database, clock, random}),
         prune("expire_credits", expiring_credits(random)),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
