@@ -247,9 +247,9 @@ Redressed carry_out(api::Call& call, const mail::Outbox& outbox, const NewRefund
     const Redressed redressed = give_back();
     if (rehearsed) return redressed;
     const RefundMade& made = redressed.made;
-    letters::tell_refund(
-        call, outbox,
-        {job, request.amount_micro, made.credit_micro, redressed.host_part, made.burden});
+    letters::tell_refund(call, outbox,
+                         {made.refund_id, job, request.amount_micro, made.credit_micro,
+                          redressed.host_part, made.burden});
     audit::Event event =
         event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {
@@ -383,8 +383,9 @@ Closed carry_out(api::Call& call, const mail::Outbox& outbox, const DisputePath&
     letters::tell_closed(call, outbox, job, closed.row, closed.released);
     if (closed.redress)
         letters::tell_refund(call, outbox,
-                             {job, *closed.row.refund, closed.redress->made.credit_micro,
-                              closed.redress->host_part, closed.redress->made.burden});
+                             {closed.redress->made.refund_id, job, *closed.row.refund,
+                              closed.redress->made.credit_micro, closed.redress->host_part,
+                              closed.redress->made.burden});
     audit::Event event =
         event_of(call, "close_dispute", {"dispute", to_string(path.id)}, request.reason.value);
     event.changes = {{"state", "open", "closed"},

@@ -4,6 +4,7 @@
 
 #include "accounts/notices.hpp"
 #include "accounts/settings.hpp"
+#include "admin/told.hpp"
 #include "ledger/amounts.hpp"
 
 namespace berth::admin::letters {
@@ -55,7 +56,32 @@ void tell_refund(api::Call& call, const mail::Outbox& outbox, const Refund& refu
         text += fmt::format(" The service bears {} of it.",
                             ledger::amount_text(refund.burden.from_platform_micro, asset));
     send_letter(call, outbox, refund.job, {refund.job.host, "a rental was refunded", text});
+    const auto tell = [&](AccountId account, Side side, Micro amount) {
+        events::tell(call.context(), refund_posted, account, refund.id,
+                     RefundFacts{refund.job.job, side, asset, amount});
+    };
+    tell(refund.job.renter, Side::renter, refund.amount);
+    tell(refund.job.host, Side::host, refund.host_part);
 }
+
+namespace {
+
+// Each side reads what concerns it.
+void tell_sides(api::Call& call, const events::Kind<DisputeFacts>& kind, const ledger::Job& job,
+                const DisputeRow& dispute) {
+    DisputeFacts facts{.job_id = job.job,
+                       .side = Side::renter,
+                       .asset = job.asset,
+                       .amount_micro = dispute.amount,
+                       .held_micro = std::nullopt,
+                       .outcome = dispute.outcome};
+    events::tell(call.context(), kind, job.renter, dispute.dispute_id, facts);
+    facts.side = Side::host;
+    facts.held_micro = dispute.held;
+    events::tell(call.context(), kind, job.host, dispute.dispute_id, facts);
+}
+
+}  // namespace
 
 void tell_opened(api::Call& call, const mail::Outbox& outbox, const ledger::Job& job,
                  const DisputeRow& dispute) {
@@ -70,6 +96,7 @@ void tell_opened(api::Call& call, const mail::Outbox& outbox, const ledger::Job&
                  fmt::format("Of the charge for a rental of your machine, {} are disputed. Until "
                              "that is decided {} of your earnings are held back.",
                              amount, ledger::amount_text(dispute.held, job.asset))});
+    tell_sides(call, dispute_opened, job, dispute);
 }
 
 void tell_closed(api::Call& call, const mail::Outbox& outbox, const ledger::Job& job,
@@ -89,6 +116,7 @@ void tell_closed(api::Call& call, const mail::Outbox& outbox, const ledger::Job&
                      amount,
                      upheld ? "for the renter: another mail says what is taken back" : "for you",
                      ledger::amount_text(released, job.asset))});
+    tell_sides(call, dispute_closed, job, dispute);
 }
 
 }  // namespace berth::admin::letters

@@ -1,6 +1,6 @@
-// What both sides of a job read by mail when operators put something right about it: a refund, a
-// dispute that was opened or decided. It leaves with the act itself, in its transaction; agents
-// have no mailbox. Reasons and evidence are for the record, and stay there.
+// What both sides of a job read, by mail and as events, when operators put something right about
+// it: a refund, a dispute that was opened or decided. It leaves with the act itself, in its
+// transaction; agents have no mailbox. Reasons and evidence are for the record, and stay there.
 #pragma once
 
 #include "admin/adjustments.hpp"
@@ -8,6 +8,7 @@
 namespace berth::admin::letters {
 
 struct Refund {
+    ledger::RefundId id;
     const ledger::Job& job;
     Micro amount;     // what the renter gets
     Micro credit;     // of that: what goes back to a promotional credit

@@ -8,6 +8,7 @@
 #include "agent_accounts/leaving.hpp"
 #include "base/log.hpp"
 #include "closing/settings.hpp"
+#include "events/keeping.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/leaving.hpp"
 #include "ledger/ledger.hpp"
@@ -258,6 +259,7 @@ void Closing::forget(db::Context context, const Record& account, const std::stri
         outbox_.send(context, letter(brand, *account.email, "your account was erased", text));
     }
     accounts::forget_person(tx, account, context.now);
+    events::forget(tx, account.account_id);
 }
 
 // One that something stands in the way of waits for another day.

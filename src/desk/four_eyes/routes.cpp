@@ -8,6 +8,7 @@
 #include "base/redaction.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "four_eyes/store.hpp"
+#include "four_eyes/told.hpp"
 
 namespace berth::four_eyes {
 namespace {
@@ -98,6 +99,8 @@ void decide(api::Call& call, PendingRow& row, PendingState state, const Decision
     row.body = without_unnamed_secrets(row.body);
     if (!decide_pending(call.tx(), row))
         throw Problem(Code::conflict, "somebody else has just decided it");
+    events::tell_operators(call.context(), operations_action_decided, row.pending_action_id,
+                           PendingDecisionFacts{row.action, std::string(enum_name(state))});
 }
 
 audit::AuditEventId record(api::Call& call, const PendingRow& row, std::string action) {

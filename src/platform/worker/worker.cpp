@@ -273,7 +273,7 @@ void Worker::settle_given_up() {
                 if (one.why.empty())
                     return_task(tx, lease, one.run_at);
                 else if (one.dead)
-                    bury_task(tx, lease, one.why);
+                    bury(tx, one);
                 else
                     postpone_task(tx, lease, one.run_at, one.why);
             }
@@ -283,6 +283,11 @@ void Worker::settle_given_up() {
         given_up_.insert(given_up_.end(), all.begin(), all.end());
         throw;
     }
+}
+
+void Worker::bury(db::Transaction& tx, const GivenUp& one) {
+    bury_task(tx, {one.claim.task.id, one.claim.lease}, one.why);
+    if (options_.on_dead) options_.on_dead({tx, random_, clock_.now()}, one.claim.task);
 }
 
 void Worker::heartbeat_loop() {

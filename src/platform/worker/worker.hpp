@@ -110,6 +110,8 @@ struct Options {
     // How long stop() waits for attempts in progress before it gives their leases back.
     Duration patience = std::chrono::seconds(5);
     const settings::Live* settings = nullptr;  // what attempts read; none: they read none
+    // For whoever is to know that a task is dead, in the transaction that buries it.
+    std::function<void(const db::Context&, const Task&)> on_dead = {};
 };
 
 class Worker {
@@ -153,6 +155,7 @@ private:
     void try_again_soon(const Claim& claim, std::string_view why);
     void give_up(GivenUp given_up);
     void settle_given_up();
+    void bury(db::Transaction& tx, const GivenUp& one);
     void plant_recurring();
     void loop(std::string_view due_sql);
     void heartbeat_loop();

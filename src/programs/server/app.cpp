@@ -18,6 +18,7 @@
 #include "server/secrets.hpp"
 #include "server/simulation.hpp"
 #include "server/status.hpp"
+#include "server/told.hpp"
 #include "server/treasury_commands.hpp"
 
 namespace berth::server {
@@ -120,6 +121,10 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     worker_options.threads =
         static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
     worker_options.settings = &live_;
+    worker_options.on_dead = [](const db::Context& context, const worker::Task& task) {
+        events::tell_operators(context, operations_task_dead, task.id,
+                               TaskDeadFacts{task.kind, {task.attempt}});
+    };
     auto kinds = features_->tasks({*database_, clock_, random_, *transport_, live_});
     for (const worker::Kind& kind : kinds)
         if (kind.every) features_->recurring.push_back(kind.name);

@@ -1,6 +1,7 @@
 #include "server/features.hpp"
 
 #include "accounts/told.hpp"
+#include "admin/told.hpp"
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
@@ -10,12 +11,14 @@
 #include "crypto/hash.hpp"
 #include "delivery/settings.hpp"
 #include "events/keeping.hpp"
+#include "four_eyes/told.hpp"
 #include "funding/told.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
 #include "liabilities/census.hpp"
 #include "liabilities/posts.hpp"
+#include "liabilities/told.hpp"
 #include "machines/census.hpp"
 #include "machines/figures.hpp"
 #include "machines/health_events.hpp"
@@ -29,7 +32,9 @@
 #include "rentals/told.hpp"
 #include "server/chain_setup.hpp"
 #include "server/operations.hpp"
+#include "server/told.hpp"
 #include "settings/changes.hpp"
+#include "tickets/told.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
 #include "transfers/news.hpp"
@@ -160,6 +165,11 @@ events::Registry event_registry() {
     registry.add(machines::event_kinds());
     registry.add(offers::event_kinds());
     registry.add(rentals::event_kinds());
+    registry.add(liabilities::event_kinds());
+    registry.add(tickets::event_kinds());
+    registry.add(four_eyes::event_kinds());
+    registry.add(admin::event_kinds());
+    registry.add(event_kinds());
     return registry;
 }
 
