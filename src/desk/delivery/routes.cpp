@@ -8,6 +8,13 @@ using api::Call;
 using api::Query;
 
 void Delivery::add_routes(api::Router& router) {
+    for (const auto& [type, kind] : registry_.kinds())
+        if (kind.audience != events::Audience::operators)
+            router.add_pushed({.name = type,
+                               .about = kind.about,
+                               .envelope = &wire::type_of<events::Event>(),
+                               .member = "data",
+                               .content = kind.facts});
     router.add({.method = "GET",
                 .path = "/api/v1/events",
                 .name = "list_events",
