@@ -8,6 +8,7 @@
 #include "db/name_list.hpp"
 #include "machines/gpus.hpp"
 #include "machines/qualification_runs.hpp"
+#include "machines/told.hpp"
 #include "support/machines.hpp"
 
 namespace berth::test {
@@ -58,6 +59,12 @@ constexpr std::string_view expected =
     "QUARANTINED QUARANTINED QUARANTINED QUARANTINED gone gone\n";
 
 // A statement that spells such a condition otherwise reads the whole table.
+TEST(MachineEvents, EveryLineOfTheTableTellsSomethingOrIsListedAsSilent) {
+    for (const Transition& line : machine_table())
+        EXPECT_TRUE(tells(line) || is_silent(line))
+            << enum_name(line.from) << " " << enum_name(line.event);
+}
+
 TEST(ListsOfStates, AreSpelledAsTheIndexesThatTheyAreFor) {
     std::string schema;
     for (const db::Migration& migration : migrations) schema += migration.sql;

@@ -222,16 +222,11 @@ void Hub::run() {
     }
 }
 
-void Hub::look_now() {
-    std::set<AccountId> accounts;
-    {
-        const std::lock_guard lock(mutex_);
-        accounts = std::exchange(news_, {});
-        for (auto& [account, room] : rooms_) accounts.insert(account);
-    }
-    serve(std::move(accounts));
-    looked_at_ = {};
-    look(SteadyClock::now());
+void Hub::identify_all() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, entry] : entries_) entry.is_new = true;
+    access_changed_ = true;
+    changed_.notify_all();
 }
 
 // Reads for some accounts at a time and sends what was found.

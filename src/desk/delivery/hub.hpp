@@ -95,8 +95,8 @@ public:
     void detach(std::uint64_t id);
     void has_room(std::span<const std::uint64_t> ids);
 
-    // Everything that is due, now and on this thread: for tests.
-    void look_now();
+    // Soon, and not only when its minute is over.
+    void identify_all();
 
 private:
     struct Entry {
