@@ -98,6 +98,9 @@ void tell_operators(const db::Context& context, const Kind<Facts>& kind, const I
     tell(context, kind, operators_stream, to_string(subject), facts);
 }
 
+// For benchmarks alone, which measure what telling costs: from now on nothing is told.
+void set_muted(bool muted);
+
 // Woken after every commit that told the account something.
 inline constexpr std::string_view wake_topic = "events";
 WakeKey wake_key(AccountId account);

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <map>
 #include <vector>
 
@@ -19,6 +20,8 @@ constexpr std::string_view add_event_sql =
     "INSERT INTO events (account_id, sequence, event_id, at, type, subject_kind, subject_id, "
     "audience, data) SELECT account_id, newest - $2, $3, $4, $5, $6, $7, $8, $9 "
     "FROM event_heads WHERE account_id = $1";
+
+std::atomic<bool> is_muted{false};
 
 struct Word {
     EventId event_id;
@@ -61,6 +64,7 @@ std::string in_brief(std::string_view text) {
 }
 
 void tell(const db::Context& context, AccountId account, Telling telling) {
+    if (is_muted.load(std::memory_order_relaxed)) return;
     // A change is never refused for what is told of it.
     if (telling.data.size() > data_bytes_max) {
         log(Level::error, "event_too_large",
@@ -70,6 +74,8 @@ void tell(const db::Context& context, AccountId account, Telling telling) {
     context.tx.before_commit<Collected>().add(
         account, {EventId::make(context.now, context.random), context.now, std::move(telling)});
 }
+
+void set_muted(bool muted) { is_muted = muted; }
 
 WakeKey wake_key(AccountId account) { return {wake_topic, to_string(account)}; }
 
