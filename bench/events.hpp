@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/measure.hpp"
+#include "events/events.hpp"
 #include "rentals/market.hpp"
 
 namespace berth::bench {
