@@ -103,20 +103,21 @@ std::string_view audience_words(Audience audience) {
     return "operators";
 }
 
+// Of a heading, as pages of Markdown make it.
+std::string anchor_of(std::string_view type) {
+    std::string anchor(type);
+    std::erase(anchor, '.');
+    return anchor;
+}
+
 }  // namespace
 
 std::string to_markdown(const Registry& registry) {
     std::string text(beginning);
     text += "\n| type | for | about | told when |\n| --- | --- | --- | --- |\n";
     for (const auto& [type, kind] : registry.kinds())
-        text += fmt::format(
-            "| [`{}`](#{}) | {} | {} | {} |\n", type,
-            [&] {
-                std::string anchor(type);
-                std::erase(anchor, '.');
-                return anchor;
-            }(),
-            audience_words(kind.audience), kind.subject, kind.about);
+        text += fmt::format("| [`{}`](#{}) | {} | {} | {} |\n", type, anchor_of(type),
+                            audience_words(kind.audience), kind.subject, kind.about);
     for (const auto& [type, kind] : registry.kinds()) {
         text += fmt::format("\n### {}\n\n{}\n\n```json\n{}```\n", type, kind.about,
                             wire::indented(wire::example(*kind.facts)));
