@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "accounts/accounts.hpp"
+#include "accounts/allow_list.hpp"
+#include "accounts/leaving.hpp"
+#include "accounts/operators.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -97,6 +100,113 @@ TEST_F(ChangeOfMail, TellsNobodyWhetherAnAddressHasAnAccount) {
               "CONFLICT");
     EXPECT_EQ(member(ada.send("GET", "/api/v1/auth/session").body, "email"), "ada@example.org");
     EXPECT_EQ(member(carl.send("GET", "/api/v1/auth/session").body, "email"), "carl@example.org");
+}
+
+TEST_F(ChangeOfMail, WaitsWhileTheAccountIsFrozen) {
+    Browser ada = town.person("ada@example.org");
+    const AccountId id{parse_uuid(id_of(ada)).value()};
+    const std::string code = asked(ada, "new@example.org");
+    const auto freeze = [&](bool frozen) {
+        town.harness.app->database().write([&](db::Transaction& tx) {
+            const auto record = accounts::find_record(tx, id).value();
+            EXPECT_TRUE(accounts::put_freeze(tx, {id, record.version}, frozen));
+        });
+    };
+    freeze(true);
+    EXPECT_EQ(error_code(ada.send("POST", ask_path, naming("other@example.org"))), "CONFLICT");
+    EXPECT_EQ(error_code(ada.send("POST", confirm_path, proving("new@example.org", code))),
+              "CONFLICT");
+    EXPECT_EQ(town.mails_to("other@example.org").size(), 0U);
+    freeze(false);
+    EXPECT_EQ(ada.send("POST", confirm_path, proving("new@example.org", code)).status, 200);
+}
+
+TEST_F(ChangeOfMail, WritesToFiveStrangersAnHour) {
+    Browser ada = town.person("ada@example.org");
+    ASSERT_EQ(ada.step_up("account-sensitive").status, 200);
+    for (int i = 0; i < 6; ++i) {
+        const std::string email = "stranger" + std::to_string(i) + "@example.net";
+        EXPECT_EQ(ada.send("POST", ask_path, naming(email)).status, i < 5 ? 202 : 429) << i;
+        EXPECT_EQ(town.mails_to(email).size(), i < 5 ? 1U : 0U) << i;
+    }
+}
+
+TEST_F(ChangeOfMail, IsNotKeptFromAnAddressByWhoAsksForItToo) {
+    Browser eve = town.person("eve@example.org");
+    ASSERT_EQ(eve.step_up("account-sensitive").status, 200);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(eve.send("POST", ask_path, naming("ada@example.net")).status, 202);
+        eve.send("POST", confirm_path, proving("ada@example.net", "000000"));
+    }
+    Browser ada = town.person("ada@example.org");
+    const std::string code = asked(ada, "ada@example.net");
+    EXPECT_EQ(ada.send("POST", confirm_path, proving("ada@example.net", code)).status, 200);
+}
+
+TEST_F(ChangeOfMail, HappensThreeTimesInThirtyDaysAndTellsTheFirstAddressEachTime) {
+    Browser ada = town.person("ada@example.org");
+    const auto told = [&] {
+        int changes = 0;
+        for (const std::string& mail : town.mails_to("ada@example.org"))
+            if (mail.find("the address of mail was changed") != std::string::npos) ++changes;
+        return changes;
+    };
+    for (int i = 1; i <= 3; ++i) {
+        const std::string email = "ada" + std::to_string(i) + "@example.net";
+        const std::string code = asked(ada, email);
+        ASSERT_EQ(ada.send("POST", confirm_path, proving(email, code)).status, 200) << i;
+        EXPECT_EQ(told(), i);
+        town.harness.clock.advance(std::chrono::minutes(1));
+    }
+    EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
+    EXPECT_EQ(error_code(ada.send("POST", ask_path, naming("ada4@example.net"))), "CONFLICT");
+    town.harness.clock.advance(std::chrono::hours(24 * 31));
+    Browser later = town.person("ada3@example.net");
+    asked(later, "ada4@example.net");
+}
+
+TEST_F(ChangeOfMail, NeverPushesTheFirstAddressOutOfThoseThatAreTold) {
+    Browser ada = town.person("ada@example.org");
+    const AccountId id{parse_uuid(id_of(ada)).value()};
+    const auto former = town.harness.app->database().write([&](db::Transaction& tx) {
+        for (int i = 0; i < 40; ++i) {
+            town.harness.clock.advance(std::chrono::hours(1));
+            EXPECT_TRUE(accounts::put_email({tx, town.harness.random, town.harness.clock.now()}, id,
+                                            "thief" + std::to_string(i) + "@example.net"));
+        }
+        return accounts::list_former_emails(tx, id);
+    });
+    EXPECT_EQ(static_cast<std::int64_t>(former.size()), accounts::former_emails_max);
+    EXPECT_EQ(former.front(), "thief38@example.net");
+    EXPECT_EQ(former.back(), "ada@example.org");
+}
+
+TEST_F(ChangeOfMail, IsForgottenWithThePersonButForWhatIsSomebodyElsesByNow) {
+    Browser ada = town.person("ada@example.org");
+    const AccountId id{parse_uuid(id_of(ada)).value()};
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const db::Context context{tx, town.harness.random, town.harness.clock.now()};
+        for (const std::string email : {"ada@example.org", "ada@example.net", "ada@example.com"}) {
+            accounts::Allowed row;
+            row.allowed_id = accounts::AllowedId::make(context.now, context.random);
+            row.value = email;
+            row.reason = "a good guest";
+            row.added_by = id;
+            row.created_at = context.now;
+            EXPECT_TRUE(accounts::add_allowed(tx, row));
+        }
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.net"));
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.com"));
+    });
+    Browser stranger = town.person("ada@example.net");
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        accounts::forget_person(tx, accounts::find_record(tx, id).value(),
+                                town.harness.clock.now());
+        EXPECT_TRUE(accounts::list_former_emails(tx, id).empty());
+        const auto left = accounts::list_allowed(tx, {}, 10);
+        ASSERT_EQ(left.size(), 1U);
+        EXPECT_EQ(left.front().value, "ada@example.net");
+    });
 }
 
 }  // namespace

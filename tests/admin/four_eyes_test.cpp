@@ -64,6 +64,28 @@ TEST_F(FourEyes, OneAdminRunsASmallMarketAlone) {
     EXPECT_EQ(role(id), "admin");
 }
 
+TEST_F(FourEyes, WhatOneHasFrozenAnotherDoesNotEndAlone) {
+    Browser eve = admin("eve@example.org");
+    const std::string id = id_of(ada);
+    const auto freeze = [&](Browser& by, bool frozen) {
+        return by.send("PUT", "/api/v1/admin/users/" + id + "/freeze",
+                       fmt::format(R"({{"frozen":{},"reason":"for a good reason",)"
+                                   R"("expected_version":"{}"}})",
+                                   frozen, version(id)),
+                       town.harness.new_id());
+    };
+    const auto is_frozen = [&] { return member(get(root, "users/" + id), "frozen"); };
+    ASSERT_EQ(freeze(root, true).status, 200);
+    ASSERT_EQ(freeze(eve, true).status, 200) << "which does not make it hers";
+    const std::string asked = pending(freeze(eve, false));
+    EXPECT_EQ(is_frozen(), "true");
+    EXPECT_EQ(confirm(eve, asked).status, 403);
+    EXPECT_EQ(confirm(root, asked).status, 200);
+    EXPECT_EQ(is_frozen(), "false");
+    ASSERT_EQ(freeze(eve, true).status, 200);
+    EXPECT_EQ(freeze(eve, false).status, 200) << "her own";
+}
+
 TEST_F(FourEyes, ThePromotionToAdminWaitsForASecondOne) {
     Browser eve = admin("eve@example.org");
     const std::string id = id_of(ada);

@@ -87,6 +87,74 @@ TEST_F(Searching, FindsMachinesAndWhatWasPaid) {
     EXPECT_EQ(member(search(elsewhere), "items.0.kind"), "deposit") << "by who sent it";
 }
 
+TEST_F(Searching, FindsWhoHadAMailboxBefore) {
+    const AccountId id = account(ada);
+    book([&](ledger::Context context) {
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.net"));
+        // Whose address has the other as a part of it: found by the part, not by the whole.
+        accounts::add_human(context.tx, AccountId::make(context.now, context.random),
+                            "not.ada@example.net", context.now);
+    });
+    EXPECT_TRUE(has(search("Ada%40example.org"), "account", to_string(id)));
+    const std::string found = search("ada%40example.net");
+    EXPECT_TRUE(has(found, "account", to_string(id)));
+    EXPECT_EQ(member(found, "items.1.id"), "");
+    EXPECT_NE(member(search("ada%40example"), "items.1.id"), "");
+}
+
+TEST_F(Searching, FindsWhatOperatorsHandle) {
+    const std::string id = id_of(ada);
+    const auto ticket =
+        ada.send("POST", "/api/v1/tickets", R"({"category":"billing","text":"where is it?"})",
+                 town.harness.new_id());
+    const std::string ticket_id = member(ticket.body, "ticket_id");
+    EXPECT_TRUE(has(search(ticket_id), "ticket", ticket_id)) << ticket.body;
+    const auto note = post(root, "users/" + id + "/notes", R"({"text":"called back"})");
+    const std::string note_id = member(note.body, "note_id");
+    EXPECT_TRUE(has(search(note_id), "note", note_id)) << note.body;
+    const auto recovery = post(root, "recoveries",
+                               R"({"account_id":")" + id +
+                                   R"(","email":"ada@example.net","reason":"the mailbox is gone",)"
+                                   R"("evidence":["ticket 7"]})");
+    const std::string recovery_id = member(recovery.body, "recovery_id");
+    const std::string found = search(recovery_id);
+    EXPECT_TRUE(has(found, "recovery", recovery_id)) << recovery.body;
+    EXPECT_EQ(member(found, "items.0.account_id"), id);
+    const auto blocked =
+        post(root, "blocked-addresses",
+             std::string(R"({"address":")") + elsewhere + R"(","reason":"for a good reason"})");
+    EXPECT_EQ(member(search(elsewhere), "items.0.kind"), "blocked") << blocked.body;
+}
+
+TEST_F(Searching, IsAskedOnceASecondAtMost) {
+    for (std::int64_t i = 0; i < 60; ++i) search("nobody");
+    EXPECT_EQ(root.send("GET", "/api/v1/admin/search?q=nobody").status, 429);
+}
+
+TEST_F(Searching, TheFileOfAnAccountSaysWhatBecameOfIt) {
+    const std::string id = id_of(ada);
+    EXPECT_EQ(member(get(root, "users/" + id), "closed_at"), "null");
+    EXPECT_EQ(member(get(root, "users/" + id), "balances.0.credit_micro"), "0");
+    book([&](ledger::Context context) {
+        EXPECT_TRUE(
+            accounts::put_email(context, AccountId{parse_uuid(id).value()}, "ada@example.net"));
+    });
+    const auto recovery = post(root, "recoveries",
+                               R"({"account_id":")" + id +
+                                   R"(","email":"ada@example.com","reason":"the mailbox is gone",)"
+                                   R"("evidence":["ticket 7"]})");
+    ASSERT_EQ(recovery.status, 201) << recovery.body;
+    EXPECT_EQ(member(get(root, "users/" + id), "recoveries.0.state"), "waiting");
+    const auto closed =
+        post(root, "users/" + id + "/close",
+             R"({"reason":"for a good reason","expected_version":")" + version(id) + "\"}");
+    ASSERT_EQ(closed.status, 200) << closed.body;
+    const std::string file = get(root, "users/" + id);
+    EXPECT_NE(member(file, "closed_at"), "null");
+    EXPECT_EQ(member(file, "former_emails.0"), "ada@example.org");
+    EXPECT_EQ(member(file, "recoveries.0.state"), "cancelled");
+}
+
 TEST_F(Searching, SaysWhatItCannotLookForAndWhenThereIsMore) {
     for (const char* bad : {"", "?q=", "?q=a", "?q=%20%20%20", "?q=a%00b"})
         EXPECT_EQ(root.send("GET", std::string("/api/v1/admin/search") + bad).status, 422) << bad;

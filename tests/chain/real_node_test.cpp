@@ -235,15 +235,19 @@ TEST_F(RealNode, ShowsAPaymentAsItsSenderSignedIt) {
     EXPECT_EQ(sent[0].transaction, paid.hash);
 }
 
+// With a node of its own: one that was stopped has no snapshots, and all tests share the other.
 TEST_F(RealNode, IsAProviderErrorWhileItIsDownAndGoesOnAfterwards) {
-    const EvmNode::Mined sent = node.transfer(alice, node.usdc(), {treasury, {1}});
-    node.finalize();
-    node.stop();
-    EXPECT_THROW(chain.find_transfer(sent.transaction, sent.log_index), ProviderError);
-    EXPECT_FALSE(taken("\x02"));
-    node.start();
-    EXPECT_EQ(chain.find_transfer(sent.transaction, sent.log_index).status, Seen::final);
-    EXPECT_EQ(chain.standing(alice.address(), {}).finalized_nonce, 1);
+    EvmNode own;
+    JsonRpcChain chain_of_own{client, {{own.url(), own.url()}, EvmNode::chain_id, 0}};
+    own.mint(own.usdc(), {alice.address(), {1}});
+    const EvmNode::Mined sent = own.transfer(alice, own.usdc(), {treasury, {1}});
+    own.finalize();
+    own.stop();
+    EXPECT_THROW(chain_of_own.find_transfer(sent.transaction, sent.log_index), ProviderError);
+    EXPECT_NE(chain_of_own.send({"\x02"}).at(0).status, Sent::Status::taken);
+    own.start();
+    EXPECT_EQ(chain_of_own.find_transfer(sent.transaction, sent.log_index).status, Seen::final);
+    EXPECT_EQ(chain_of_own.standing(alice.address(), {}).finalized_nonce, 1);
 }
 
 }  // namespace

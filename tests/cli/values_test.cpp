@@ -179,7 +179,7 @@ TEST(CommandLines, TakeWhatOtherProgramsUnderstand) {
 TEST(Completions, KnowFlagsTheirValuesAndWhatComesBehindThem) {
     EXPECT_EQ(completions({"rentals", "s"}), "show\nssh\nstop\n");
     EXPECT_EQ(completions({"--profile", "host", "rentals", "s"}), "show\nssh\nstop\n");
-    EXPECT_EQ(completions({"--output", ""}), "ids\njson\ntable\n");
+    EXPECT_EQ(completions({"--output", ""}), "csv\nids\njson\ntable\n");
     EXPECT_EQ(completions({"rentals", "list", "--output", "j"}), "json\n");
     EXPECT_EQ(completions({"rentals", "create", "--bud"}), "--budget\n");
     EXPECT_EQ(completions({"rentals", "create", "--offer", "x", "--bud"}), "--budget\n");

@@ -8,7 +8,9 @@
 
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
+#include "closing/closing.hpp"
 #include "support/machines.hpp"
+#include "transfers/addresses.hpp"
 
 namespace berth::test {
 namespace {
@@ -25,6 +27,21 @@ struct Closing : Office {
         return post(root, "users/" + user + "/" + word,
                     R"({"reason":"for a good reason","expected_version":")" + version(user) + "\"" +
                         more + "}");
+    }
+    http::Response freeze(const std::string& user, bool frozen) {
+        return root.send("PUT", "/api/v1/admin/users/" + user + "/freeze",
+                         std::string(R"({"frozen":)") + (frozen ? "true" : "false") +
+                             R"(,"reason":"for a good reason","expected_version":")" +
+                             version(user) + "\"}",
+                         town.harness.new_id());
+    }
+    std::string recovery_of(const std::string& user) {
+        const auto opened = post(root, "recoveries",
+                                 R"({"account_id":")" + user +
+                                     R"(","email":"ada@example.net","reason":"Ada lost it",)"
+                                     R"("evidence":["ticket 7"]})");
+        EXPECT_EQ(opened.status, 201) << opened.body;
+        return member(opened.body, "recovery_id");
     }
     std::string obstacles(const std::string& user) {
         std::string codes;
@@ -129,6 +146,62 @@ TEST_F(Closing, EveryPocketAndEveryTieIsAnObstacle) {
     EXPECT_EQ(decide(to_string(host), "close").status, 409);
 }
 
+TEST_F(Closing, NeitherSideOfAnOpenDisputeLeaves) {
+    Browser bob = town.person("bob@example.org");
+    const AccountId renter = account(ada);
+    const AccountId host = account(bob);
+    const JobId over = job(renter, host, 10'000);
+    book([&](ledger::Context context) {
+        const auto id = ledger::TransferId::make(context.now, context.random);
+        ledger::lock(context,
+                     {id, host, ledger::Asset::usdc, Micro{9'000}, ledger::Source::payout});
+        ledger::settle(context, id);
+    });
+    EXPECT_EQ(obstacles(to_string(host)), "");
+    const auto opened = post(root, "disputes",
+                             R"({"job_id":")" + to_string(over) +
+                                 R"(","amount_micro":"10000","reason":"it did not run",)"
+                                 R"("evidence":["ticket 7"]})");
+    ASSERT_EQ(opened.status, 201) << opened.body;
+    EXPECT_EQ(balances(host).escrow, Micro{}) << "nothing was left to be held";
+    EXPECT_EQ(obstacles(to_string(host)), "DISPUTES");
+    EXPECT_EQ(obstacles(to_string(renter)), "DISPUTES");
+    EXPECT_EQ(close(bob, R"({"erase":true})").status, 409);
+    post(root, "disputes/" + member(opened.body, "dispute_id") + "/close",
+         R"({"outcome":"rejected","reason":"it ran"})");
+    EXPECT_EQ(obstacles(to_string(host)), "");
+}
+
+TEST_F(Closing, WhoeverIsLookedIntoDoesNotLeave) {
+    const std::string id = id_of(ada);
+    ASSERT_EQ(freeze(id, true).status, 200);
+    EXPECT_EQ(obstacles(id), "FROZEN");
+    EXPECT_EQ(close(ada, R"({"erase":true})").status, 409);
+    ASSERT_EQ(freeze(id, false).status, 200);
+    ASSERT_EQ(close(ada, R"({"erase":true})").status, 200);
+    ASSERT_EQ(freeze(id, true).status, 200);
+    later(std::chrono::hours(24 * 31));
+    EXPECT_EQ(events("erase_account"), 0);
+}
+
+TEST_F(Closing, ARecoveryThatWaitsIsOverWhenTheAccountIsClosed) {
+    const std::string path = "recoveries/" + recovery_of(id_of(ada));
+    ASSERT_EQ(close(ada).status, 200);
+    EXPECT_EQ(member(get(root, path), "state"), "cancelled");
+    later(std::chrono::hours(24 * 8));
+    come_back();
+    EXPECT_EQ(post(root, path + "/complete", R"({"reason":"nobody objected"})").status, 409);
+}
+
+TEST_F(Closing, ATokenForAMachineGoesWithTheAccount) {
+    const auto made = ada.send("POST", "/api/v1/hosts/enrollments", R"({"tier":"container"})",
+                               town.harness.new_id());
+    ASSERT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(rows("machine_enrollments"), 1);
+    ASSERT_EQ(close(ada).status, 200);
+    EXPECT_EQ(rows("machine_enrollments"), 0);
+}
+
 TEST_F(Closing, OfTwoAtOnceOneCloses) {
     EXPECT_EQ(ada.step_up("account-sensitive").status, 200);
     std::array<int, 2> statuses{};
@@ -190,6 +263,33 @@ TEST_F(Closing, AfterTheWaitTheOwnerIsForgottenAndTheBooksStay) {
     EXPECT_NE(id_of(again), text);
 }
 
+TEST_F(Closing, WhatOthersWroteOfTheOwnerIsForgottenToo) {
+    const AccountId id = account(ada);
+    const auto noted =
+        post(root, "users/" + to_string(id) + "/notes", R"({"text":"Ada called from Turin"})");
+    ASSERT_EQ(noted.status, 201) << noted.body;
+    EXPECT_EQ(rows("audit_changes WHERE after LIKE '%Turin%'"), 0) << "that record is for ever";
+    recovery_of(to_string(id));
+    book([&](ledger::Context context) {
+        transfers::save_own_address(
+            context, id,
+            crypto::parse_address("0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed").value());
+    });
+    ASSERT_EQ(close(ada, R"({"erase":true})").status, 200);
+    book([&](ledger::Context context) {
+        EXPECT_TRUE(accounts::put_email(context, id, "ada@example.com"));
+    });
+    EXPECT_EQ(rows("former_emails"), 1);
+    later(std::chrono::hours(24 * 31));
+    ASSERT_EQ(events("erase_account"), 1);
+    EXPECT_EQ(rows("former_emails"), 0);
+    EXPECT_EQ(rows("account_notes"), 0);
+    EXPECT_EQ(rows("recoveries"), 1);
+    EXPECT_EQ(rows("recoveries WHERE email LIKE '%ada%' OR reason <> 'erased'"), 0);
+    EXPECT_EQ(rows("withdrawal_addresses"), 0);
+    EXPECT_EQ(events("remove_address"), 1);
+}
+
 TEST_F(Closing, WhatCameMeanwhilePutsTheErasureOff) {
     const AccountId id = account(ada);
     ASSERT_EQ(close(ada, R"({"erase":true})").status, 200);
@@ -197,9 +297,13 @@ TEST_F(Closing, WhatCameMeanwhilePutsTheErasureOff) {
     later(std::chrono::hours(24 * 31));
     EXPECT_EQ(events("erase_account"), 0);
     EXPECT_EQ(rows("accounts WHERE email = 'ada@example.org'"), 1);
+    come_back();
+    EXPECT_EQ(member(get(root, "stuck?kind=erasure"), "items.0.id"), to_string(id));
     withdraw(id, 5);
     later(std::chrono::hours(25));
     EXPECT_EQ(events("erase_account"), 1);
+    come_back();
+    EXPECT_EQ(member(get(root, "stuck?kind=erasure"), "items.0.id"), "");
 }
 
 TEST_F(Closing, AnOperatorWhoReopensInTimeEndsTheErasure) {
@@ -216,6 +320,14 @@ TEST_F(Closing, ASuspendedAccountIsSuspendedAgainWhenItIsReopened) {
     ASSERT_EQ(act(root, id, R"("action":"set_suspension","suspended":true)").status, 200);
     ASSERT_EQ(decide(id, "close").status, 200);
     EXPECT_EQ(decide(id, "close").status, 409);
+    ASSERT_EQ(decide(id, "reopen").status, 200);
+    EXPECT_EQ(start("ada@example.org"), 401);
+}
+
+TEST_F(Closing, WhoIsSuspendedWhileClosedStaysSoWhenItIsReopened) {
+    const std::string id = id_of(ada);
+    ASSERT_EQ(close(ada).status, 200);
+    ASSERT_EQ(act(root, id, R"("action":"set_suspension","suspended":true)").status, 200);
     ASSERT_EQ(decide(id, "reopen").status, 200);
     EXPECT_EQ(start("ada@example.org"), 401);
 }
@@ -251,8 +363,25 @@ TEST_F(ClosingByTwo, OneAdminAloneErasesNobody) {
     const std::string path =
         "pending-actions/" + member(asked.body, "pending_action_id") + "/confirm";
     EXPECT_EQ(post(root, path, R"({"reason":"I say so"})").status, 403);
+    EXPECT_EQ(rows("pending_actions WHERE consequence LIKE '%ada@%'"), 0);
     EXPECT_EQ(post(eve, path, R"({"reason":"looked at the ticket"})").status, 200);
     EXPECT_EQ(rows("accounts WHERE email = 'ada@example.org'"), 0);
+    EXPECT_EQ(rows("pending_actions WHERE state = 'confirmed' AND reason = 'erased'"), 1);
+}
+
+TEST_F(ClosingByTwo, NorHasOneForgottenLaterOrSooner) {
+    Browser eve = admin("eve@example.org");
+    const auto asked = decide(id_of(ada), "close", R"(,"erase":true)");
+    ASSERT_EQ(asked.status, 202) << asked.body;
+    EXPECT_EQ(rows("closed_accounts"), 0);
+    const auto sooner = root.send("PUT", "/api/v1/admin/settings/operations.erase_after_days",
+                                  R"({"value":0,"expected_version":0,"reason":"in a hurry"})",
+                                  town.harness.new_id());
+    EXPECT_EQ(sooner.status, 202) << sooner.body;
+    const std::string path =
+        "pending-actions/" + member(asked.body, "pending_action_id") + "/confirm";
+    EXPECT_EQ(post(eve, path, R"({"reason":"looked at the ticket"})").status, 200);
+    EXPECT_EQ(rows("closed_accounts"), 1);
 }
 
 TEST_F(Closing, AnExportHasEverythingTheAccountCanRead) {
@@ -284,6 +413,31 @@ TEST_F(Closing, AnExportHasEverythingTheAccountCanRead) {
     EXPECT_EQ(events("read_export"), 2);
 }
 
+// Of each route that is the account's own somebody says whether it is exported.
+TEST_F(Closing, NoRouteOfTheAccountsOwnIsForgottenByAnExport) {
+    const std::set<std::string> elsewhere{
+        "show_session",      // who is asking
+        "show_closing",      // what would become of the account
+        "export_account",    // itself
+        "show_statement",    // the entries of a time, which are exported whole
+        "show_own_proof",    // of the balances, which are exported
+        "show_own_absence",  // that there is nothing to prove
+    };
+    api::Caller owner;
+    owner.credential = api::Credential::session;
+    owner.renter = true;
+    owner.host = true;
+    std::size_t asked = 0;
+    for (const auto& entry : town.harness.app->router().entries()) {
+        const api::Route& route = entry->route;
+        if (route.method != "GET" || route.path.find('{') != route.path.npos) continue;
+        if (route.access == api::Access::anyone || !api::permits(route.access, owner)) continue;
+        ++asked;
+        EXPECT_NE(closing::is_exported(route.path), elsewhere.contains(route.name)) << route.name;
+    }
+    EXPECT_GT(asked, 15U);
+}
+
 TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
     const std::string id = id_of(ada);
     EXPECT_EQ(ada.send("GET", "/api/v1/admin/users/" + id + "/export").status, 403);
@@ -291,6 +445,10 @@ TEST_F(Closing, AnOperatorsExportNeedsAProofAndIsRecorded) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     EXPECT_EQ(member(answer.body, "account.email"), "ada@example.org");
     EXPECT_EQ(member(answer.body, "sections.rentals"), "[]");
+    EXPECT_EQ(member(answer.body, "sections.credits"), "[]");
+    EXPECT_EQ(member(answer.body, "sections.recoveries"), "[]");
+    EXPECT_EQ(member(answer.body, "account.former_emails"), "[]");
+    EXPECT_EQ(member(answer.body, "account.frozen"), "false");
     EXPECT_EQ(events("read_export"), 1);
 }
 

@@ -1,6 +1,6 @@
 // A credit pays for rentals before the balance does, comes back as a credit, and is never money
 // that somebody can take out: neither the renter, nor by a refund, nor soon by a host.
-#include "credits/credits.hpp"
+#include "credits/rows.hpp"
 #include "rentals/market.hpp"
 
 namespace berth::test {
@@ -25,10 +25,36 @@ protected:
             ledger::move_own(context,
                              {ledger::Movement::top_up, ledger::Asset::usdc, Micro{amount}, code});
             EXPECT_TRUE(credits::begin_campaign(context, campaign));
+            EXPECT_TRUE(credits::redeem_campaign(tx, campaign.campaign_id, now()));
+            EXPECT_TRUE(credits::add_credit(
+                tx, {.credit_id = credits::CreditId::make(now(), town.harness.random),
+                     .campaign_id = campaign.campaign_id,
+                     .account_id = who.account,
+                     .asset = campaign.asset,
+                     .amount = campaign.per_account,
+                     .remaining = campaign.per_account,
+                     .redeemed_at = now(),
+                     .expires_at = now() + hours(24 * campaign.credit_days)}));
         });
-        const auto redeemed =
-            send(who, "POST", "/api/v1/billing/credits", R"({"code":")" + code + "\"}");
-        EXPECT_EQ(redeemed.status, 201) << redeemed.body;
+    }
+    Micro capital() {
+        return database().read(
+            [&](db::Transaction& tx) { return ledger::means(tx, ledger::Asset::usdc).capital; });
+    }
+    void pay_out(std::int64_t amount) {
+        database().write([&](db::Transaction& tx) {
+            ledger::lock({tx, town.harness.random, now()},
+                         {ledger::TransferId::make(now(), town.harness.random), ada.account,
+                          ledger::Asset::usdc, Micro{amount}, ledger::Source::payout});
+        });
+    }
+    std::optional<Code> refusal_of(const std::function<void()>& act) {
+        try {
+            act();
+        } catch (const Problem& problem) {
+            return problem.code;
+        }
+        return std::nullopt;
     }
     std::string billing(const Person& who, const std::string& what) {
         return member(send(who, "GET", "/api/v1/billing").body, what);
@@ -73,8 +99,10 @@ TEST_F(CreditSpending, PaysForAWholeRentalOfWhoHasNoMoney) {
     EXPECT_EQ(balances(ada).payable, Micro{54'000});
     EXPECT_EQ(earnings("maturing_micro"), "54000") << "a host's share of a credit waits 30 days";
     EXPECT_EQ(earnings("payable_micro"), "0");
+    EXPECT_EQ(refusal_of([&] { pay_out(1); }), Code::insufficient_funds);
     town.harness.clock.advance(hours(24 * 31));
     EXPECT_EQ(earnings("payable_micro"), "54000");
+    pay_out(54'000);
     const auto receipt = send(cyd, "GET", "/api/v1/billing/receipts/" + to_string(job));
     EXPECT_EQ(member(receipt.body, "credit_micro"), "60000");
     EXPECT_EQ(member(receipt.body, "charge_micro"), "60000");
@@ -107,6 +135,61 @@ TEST_F(CreditSpending, ComesBeforeTheBalanceAndRefundsGoTheOtherWay) {
     EXPECT_EQ(refund(280'000), Micro{280'000});
     EXPECT_EQ(balances(ben).available, Micro{10'000'000});
     EXPECT_EQ(balances(ada).payable, Micro{});
+}
+
+TEST_F(CreditSpending, ARaiseOfTheBudgetIsPaidByTheBalance) {
+    promote(ben, 500'000);
+    const JobId job = rent(ben, put_up(), {.budget = 200'000});
+    const auto raised = send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
+                             R"({"add_micro":"100000","expected_budget_version":"1"})");
+    EXPECT_EQ(raised.status, 202) << raised.body;
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 100'000});
+    EXPECT_EQ(billing(ben, "credit_micro"), "300000");
+    run(ben, job, 12);  // 240,000: all of the credit, and 40,000 of the raise
+    EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+    EXPECT_EQ(billing(ben, "credit_micro"), "300000");
+    EXPECT_EQ(earnings("maturing_micro"), "180000");
+}
+
+TEST_F(CreditSpending, AMidnightOnEitherSideOfItsEndSplitsTheCharge) {
+    for (const std::int64_t credit : {100'000, 300'000}) {
+        // The next midnight comes when 200,000 of 400,000 have run.
+        constexpr std::int64_t day = 86'400'000'000;
+        const std::int64_t left = day - now().micros % day;
+        town.harness.clock.advance(std::chrono::microseconds(left + day) - seconds(200));
+        const Micro had = balances(ben).available;
+        const Micro earned = balances(ada).payable;
+        const std::string matured = earnings("maturing_micro");
+        promote(ben, credit);
+        const JobId job = rent(ben, put_up());
+        run(ben, job, 20);
+        EXPECT_EQ(had - balances(ben).available, Micro{400'000 - credit});
+        EXPECT_EQ(balances(ada).payable - earned, Micro{360'000});
+        EXPECT_EQ(std::stoll(earnings("maturing_micro")) - std::stoll(matured), credit / 10 * 9);
+    }
+}
+
+TEST_F(CreditSpending, WhatExpiresMeanwhileIsStillSpentByARentalThatRuns) {
+    const Person cyd = join(R"(["renter"])");
+    promote(cyd, 400'000);
+    const JobId job = rent(cyd, put_up(), {.budget = 300'000});
+    const auto expire = [&] {
+        database().write([&](db::Transaction& tx) {
+            credits::expire_credits({tx, town.harness.random, now()}, 100);
+        });
+    };
+    database().write([&](db::Transaction& tx) {
+        tx.run("UPDATE credits SET expires_at = $1", now() + seconds(10));
+    });
+    town.harness.clock.advance(seconds(11));
+    expire();
+    EXPECT_EQ(capital(), Micro{100'000}) << "what no rental has";
+    run(cyd, job, 3);
+    EXPECT_EQ(balances(ada).payable, Micro{54'000});
+    EXPECT_EQ(billing(cyd, "credit_micro"), "0");
+    expire();
+    EXPECT_EQ(capital(), Micro{340'000}) << "and what it did not take";
+    EXPECT_EQ(balances(cyd).available, Micro{});
 }
 
 TEST_F(CreditSpending, ComesBackFromARentalThatNeverRanAndFromTwoAtOnce) {

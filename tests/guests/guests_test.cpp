@@ -67,6 +67,18 @@ TEST_F(ClosedMarket, ForgetsWhoWasTakenOffOrCameTooLate) {
     EXPECT_EQ(error_code(enter("eve@late.example")), "FORBIDDEN");
 }
 
+TEST_F(ClosedMarket, RecordsAnAddressByItsEndsAlone) {
+    const auto added = let_in(R"("email":"eve@example.net")");
+    ASSERT_EQ(added.status, 201) << added.body;
+    ASSERT_EQ(post(root, "allow-list/" + member(added.body, "guest_id") + "/remove",
+                   R"({"reason":"a mistake"})")
+                  .status,
+              204);
+    const std::string record = get(root, "audit");
+    EXPECT_NE(record.find("e…@example.net"), std::string::npos) << record;
+    EXPECT_EQ(record.find("eve@example.net"), std::string::npos) << record;
+}
+
 TEST_F(ClosedMarket, RefusesWhatIsNoGuest) {
     for (const std::string& who :
          {std::string(R"("invite":true)"),

@@ -49,6 +49,20 @@ struct Debts : ::testing::Test {
         rental.release(id);
         return id;
     }
+    // The credit was set aside before; its earnings, and the rest's, can be paid out.
+    JobId run_on_credit(std::int64_t charge, std::int64_t credit) {
+        const auto id = books.make_id<JobId>();
+        books.write([&](ledger::Context context) {
+            ledger::fund_campaign(context, ledger::Asset::usdc, Micro{credit}, to_string(id));
+            ledger::hold(context,
+                         {id, rental.renter, rental.host, rental.machine, ledger::Asset::usdc,
+                          Micro{charge}, Micro{3'600'000}, 1000, 0, Micro{credit}});
+        });
+        rental.capture(id, charge);
+        rental.release(id);
+        books.clock.advance(std::chrono::hours(ledger::credit_delay_hours));
+        return id;
+    }
     std::optional<Code> refusal_of_payout(std::int64_t amount) {
         return refusal([&] {
             books.write([&](ledger::Context context) {
@@ -114,6 +128,51 @@ TEST_F(Debts, WhatAHoldReleasesPaysADebt) {
     rental.release(other);
     EXPECT_EQ(host().available, Micro{0});
     EXPECT_EQ(host().payable, Micro{-400});
+}
+
+TEST_F(Debts, NobodyOwesACreditSoThePlatformBearsWhatTheHostHasNot) {
+    own(ledger::Movement::top_up, 3000);
+    const JobId by_credit = run_on_credit(1000, 1000);
+    rental.pay_out(900);
+    EXPECT_EQ(means().capital, Micro{2000});
+    EXPECT_EQ(means().fees, Micro{200});
+    EXPECT_EQ(refusal([&] { rental.refund(by_credit, 1000, Bearer::host_debt); }), Code::conflict);
+    EXPECT_EQ(refusal([&] { rental.refund(by_credit, 1, Bearer::host_debt); }), Code::conflict);
+    EXPECT_EQ(host().payable, Micro{0});
+    const auto made = rental.refund(by_credit, 1000, Bearer::platform);
+    EXPECT_EQ(made.to_credit, Micro{1000});
+    EXPECT_EQ(made.from_platform, Micro{900});
+    EXPECT_EQ(means().fees, Micro{0}) << "the fee's part, and the first of the host's";
+    EXPECT_EQ(means().capital, Micro{1200});
+    EXPECT_EQ(host().payable, Micro{0});
+}
+
+TEST_F(Debts, OfWhatACreditAndTheBalancePaidTheHostOwesTheBalancesPart) {
+    own(ledger::Movement::top_up, 400);
+    const JobId mixed = run_on_credit(1000, 400);
+    rental.pay_out(900);
+    EXPECT_EQ(refusal([&] { rental.refund(mixed, 1000, Bearer::host_debt); }), Code::conflict);
+    books.deposit(rental.host, 360);
+    const auto made = rental.refund(mixed, 1000, Bearer::host_debt);
+    EXPECT_EQ(made.to_credit, Micro{400});
+    EXPECT_EQ(made.from_available, Micro{360}) << "the credit's part, from what the host has";
+    EXPECT_EQ(host().payable, Micro{-540});
+}
+
+TEST_F(Debts, WhatARenterSpentFallsByARefundToACredit) {
+    own(ledger::Movement::top_up, 400);
+    const JobId mixed = run_on_credit(1000, 400);
+    const auto spent = [&] {
+        const std::int64_t today = ledger::day_of(books.clock.now());
+        return books.database->read([&](db::Transaction& tx) {
+            return ledger::spent(tx, rental.renter, ledger::Asset::usdc, {today - 60, today});
+        });
+    };
+    EXPECT_EQ(spent(), Micro{2000});
+    rental.refund(mixed, 700);
+    EXPECT_EQ(spent(), Micro{1300});
+    rental.refund(mixed, 300);
+    EXPECT_EQ(spent(), Micro{1000});
 }
 
 TEST_F(Debts, ThePlatformBearsItFromFeesAndCapitalAndNeverFromCustomers) {

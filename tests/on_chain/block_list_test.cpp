@@ -60,6 +60,13 @@ TEST_F(BlockedOnChain, NothingIsCreditedThatABlockedAddressSent) {
     EXPECT_EQ(post("suspense/" + deposit + "/return", R"({"reason":"back to its sender"})").status,
               409);
     EXPECT_EQ(town.balance(bob), "0");
+    const auto kept =
+        post("treasury/movements",
+             R"({"kind":"top_up","asset":"USDC","amount_micro":"1000","reason":"our own",)"
+             R"("tx_hash":")" +
+                 chain::to_string(paid.transaction) + "\"}");
+    EXPECT_EQ(kept.status, 409) << "nor is it the platform's: " << kept.body;
+    EXPECT_NE(error_message(kept).find("block list"), std::string::npos) << kept.body;
     unblock(ada);
     EXPECT_EQ(member(town.claim(ada, intent, paid).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada), "1000");

@@ -41,7 +41,6 @@ TEST_P(DayCaps, HoldForSettlersThatSignAtOnce) {
     EXPECT_EQ(attempts(town), 1);
     town.node.mine();
     town.node.finalize();
-    lying.before_signing = {};
     harness.clock.advance(std::chrono::hours(24));
     sign(lying);
     EXPECT_EQ(attempts(town), 2) << "the other one leaves the next day";

@@ -50,10 +50,13 @@ TEST_F(Proving, ADepositThatBecomesFinalMeanwhileIsOwedAndThere) {
 
 // Records that are written into the chain, by a key that does nothing else.
 struct Posting : Proving {
-    void post(std::int64_t every_hours = 24) {
-        liabilities::Poster({lying, EvmNode::chain_id, poster, town.town.harness.app->database(),
+    void post(std::int64_t every_hours = 24, std::int64_t fee_max = 50'000'000'000) {
+        post_by(poster, {every_hours, fee_max});
+    }
+    void post_by(const crypto::SigningKey& key, const liabilities::Poster::Rules& rules) {
+        liabilities::Poster({lying, EvmNode::chain_id, key, town.town.harness.app->database(),
                              town.town.harness.clock})
-            .run({every_hours, 50'000'000'000});
+            .run(rules);
     }
     void mine() {
         town.node.mine();
@@ -127,6 +130,32 @@ TEST_F(Posting, WhatWasSignedIsSentAgainAndReplacedUnderItsNonceWhenItIsStuck) {
     post();
     mine();
     EXPECT_EQ(sent(), 1) << "the same records are posted once";
+}
+
+TEST_F(Posting, WhatIsStuckBelowTheCapOfFeesIsSentAgainAsItIs) {
+    prove();
+    lying.sent_said = chain::Sent{chain::Sent::Status::refused, "away"};
+    post();
+    lying.sent_said = {};
+    town.town.harness.clock.advance(std::chrono::minutes(11));
+    post(24, 1);
+    mine();
+    EXPECT_EQ(sent(), 1);
+    post(24, 1);
+    EXPECT_NE(posted(), "");
+}
+
+TEST_F(Posting, WhatAnEarlierKeySignedIsBroughtToItsEnd) {
+    prove();
+    lying.sent_said = chain::Sent{chain::Sent::Status::refused, "away"};
+    post();
+    lying.sent_said = {};
+    const crypto::SigningKey later = EvmNode::account(7);
+    post_by(later, {24, 50'000'000'000});
+    mine();
+    post_by(later, {24, 50'000'000'000});
+    EXPECT_EQ(sent(), 1);
+    EXPECT_NE(posted(), "");
 }
 
 TEST_F(Posting, WithoutGasNothingIsSignedAndTheLogNamesTheAddress) {

@@ -30,6 +30,20 @@ struct Payees : Lies {
     void set(const std::string& name, const std::string& value) {
         town.town.harness.set("money." + name, value);
     }
+    static transfers::TransferId id_in(const http::Response& asked) {
+        EXPECT_EQ(asked.status, 202) << asked.body;
+        return {parse_uuid(member(asked.body, "withdrawal_id")).value()};
+    }
+    std::string state_of(transfers::TransferId id) {
+        return town.town.harness.app->database().read([&](db::Transaction& tx) {
+            return std::string(enum_name(transfers::find_transfer(tx, id).value().state));
+        });
+    }
+    void hold(transfers::TransferId id, const std::optional<std::string>& why) {
+        const bool done = town.town.harness.app->database().write(
+            [&](db::Transaction& tx) { return transfers::hold_back(tx, id, why); });
+        EXPECT_TRUE(done);
+    }
     // What a provider says that knows nothing of who is barred.
     void call_everything_good() {
         lying.trial_said = chain::Trial{chain::Trial::Status::succeeds, {}};
@@ -198,11 +212,86 @@ TEST_F(Payees, TheRevertsOfOneAddressHoldNobodyElse) {
     EXPECT_EQ(newest(town, bob), "SUBMITTED");
 }
 
+// The trial says nothing here: the chain itself barred it, and no gas is burnt for what waited.
+TEST_F(Payees, WhatWaitsForAnAddressThatTheChainRefusedIsCalledOffUnsigned) {
+    set("payee_refusals_max", "1");
+    bar(ada);
+    call_everything_good();
+    ASSERT_EQ(ask(ada, 100).status, 202);
+    settle(key);
+    ASSERT_EQ(attempts(town), 1);
+    const auto second = id_in(ask(ada, 200));
+    const auto third = id_in(ask(ada, 300));
+    hold(second, "looked at");
+    hold(third, "looked at");
+    mine();
+    settle(key);
+    EXPECT_EQ(state_of(second), "INTENT");
+    hold(second, std::nullopt);
+    settle(key);
+    EXPECT_EQ(state_of(second), "CANCELLED");
+    EXPECT_EQ(state_of(third), "INTENT") << "what an operator holds back is nobody else's to end";
+    EXPECT_EQ(newest(town, ada, "waits_for"), "settlement_hold");
+    hold(third, std::nullopt);
+    settle(key);
+    EXPECT_EQ(state_of(third), "CANCELLED");
+    EXPECT_EQ(attempts(town), 1);
+    EXPECT_EQ(town.balance(ada), "1000000");
+    EXPECT_EQ(town.audit(), "sound");
+}
+
+TEST_F(Payees, WhatIsHeldBackBeforeItIsTriedKeepsItsMoney) {
+    set("payee_refusals_max", "1");
+    bar(ada);
+    const auto id = id_in(ask(ada, 300));
+    lying.before_signing = [&] { hold(id, "looked at"); };
+    settle(key);
+    EXPECT_EQ(state_of(id), "INTENT");
+    EXPECT_EQ(town.balance(ada), "999700") << "its owner does not ask for it anew elsewhere";
+    EXPECT_EQ(attempts(town), 0);
+}
+
+TEST_F(Payees, WhatIsAskedForWhileATokenPaysNobodySaysWhatItWaitsFor) {
+    town.node.set_barred(town.node.usdc(), treasury_address(), true);
+    auto& harness = town.town.harness;
+    const transfers::Settler settler({treasury, harness.app->settings(), key, lying,
+                                      harness.app->database(), harness.clock, harness.random});
+    ASSERT_EQ(ask(ada, 300).status, 202);
+    settler.run();
+    ASSERT_EQ(ask(bob, 400).status, 202);
+    settler.run();
+    EXPECT_EQ(newest(town, ada, "waits_for"), "chain");
+    EXPECT_EQ(newest(town, bob, "waits_for"), "chain");
+}
+
+TEST_F(Payees, APauseBetweenChoosingAndSigningIsKept) {
+    withdraw(town, ada, 300);
+    lying.before_signing = [&] { set("payouts_paused", "true"); };
+    settle(key);
+    EXPECT_EQ(attempts(town), 0);
+    EXPECT_EQ(newest(town, ada, "waits_for"), "payouts_paused");
+}
+
+TEST_F(Payees, AHoldBetweenChoosingAndSigningIsKeptAndIsNoFault) {
+    withdraw(town, ada, 300);
+    auto& harness = town.town.harness;
+    lying.before_signing = [&] {
+        harness.app->database().write([&](db::Transaction& tx) {
+            transfers::add_hold({tx, harness.random, harness.clock.now()}, "look");
+        });
+    };
+    settle(key);
+    EXPECT_EQ(attempts(town), 0);
+    EXPECT_EQ(newest(town, ada, "waits_for"), "settlement_hold");
+    EXPECT_FALSE(complained);
+}
+
 TEST_F(Payees, WhatTheProvidersDoNotAgreeOnIsNotSigned) {
     withdraw(town, ada, 300);
     lying.trial_said = chain::Trial{};
     for (int look = 0; look < 5; ++look) settle(key);
     EXPECT_EQ(newest(town, ada), "INTENT");
+    EXPECT_EQ(newest(town, ada, "waits_for"), "chain");
     EXPECT_EQ(attempts(town), 0);
     lying.trial_said = {};
     settle(key);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <utility>
 
 #include "chain/json_rpc.hpp"
 #include "funding/watcher.hpp"
@@ -47,7 +48,7 @@ public:
     std::optional<chain::Sent> sent_said = {};
     std::optional<chain::Trial> trial_said = {};
     std::vector<chain::Hash> fails_for = {};
-    // What is asked last between choosing transfers and signing them.
+    // Done once, with what is asked last between choosing transfers and signing them.
     std::function<void()> before_signing = {};
     std::function<void(const std::vector<chain::Hash>&)> on_outcomes = {};
     std::function<void()> after_head = {};
@@ -101,13 +102,11 @@ public:
     }
     std::vector<chain::Trial> try_calls(const std::vector<chain::Call>& calls) override {
         ++tried;
+        if (const auto once = std::exchange(before_signing, {})) once();
         if (trial_said) return std::vector(calls.size(), *trial_said);
         return real_.try_calls(calls);
     }
-    std::int64_t decimals(const crypto::Address& token) override {
-        if (before_signing) before_signing();
-        return real_.decimals(token);
-    }
+    std::int64_t decimals(const crypto::Address& token) override { return real_.decimals(token); }
     std::optional<chain::Original> original(const chain::Hash& hash) override {
         return real_.original(hash);
     }

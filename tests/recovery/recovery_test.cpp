@@ -1,83 +1,21 @@
 // A lost mailbox or wallet: nobody gets into an account by an operator's word before everybody who
 // may be its owner had the time to say no.
-#include "recovery/recovery.hpp"
-
-#include <algorithm>
-
-#include "admin/office.hpp"
+#include "recovery/recovered.hpp"
+#include "server/restored.hpp"
 
 namespace berth::test {
 namespace {
 
-constexpr const char* ada_mail = "ada@example.org";
-constexpr const char* new_mail = "ada@example.net";
-
-struct Recovered : Office {
-    Recovered() = default;
-    explicit Recovered(Harness::Options options) : Office(std::move(options)) {}
-
-    static std::string wish(const std::string& account, const std::string& more) {
-        return R"({"account_id":")" + account + R"(",)" + more +
-               R"(,"reason":"the mailbox is gone","evidence":["ticket 7"]})";
-    }
-    static std::string to_mail(const std::string& email) { return R"("email":")" + email + "\""; }
-    static std::string to_wallet(const crypto::SigningKey& wallet) {
-        return R"("wallet":")" + crypto::checksummed(wallet.address()) + "\"";
-    }
-    std::string opened(const std::string& account, const std::string& more) {
-        const auto answer = post(root, "recoveries", wish(account, more));
-        EXPECT_EQ(answer.status, 201) << answer.body;
-        return member(answer.body, "recovery_id");
-    }
-    http::Response decide(const std::string& id, const std::string& what) {
-        return post(root, "recoveries/" + id + "/" + what, R"({"reason":"nobody objected"})");
-    }
-    // Sessions do not live as long as a recovery waits.
-    void wait(std::chrono::hours hours) {
-        town.harness.clock.advance(hours);
-        EXPECT_EQ(root.sign_in("root@example.org").status, 200);
-        EXPECT_EQ(root.step_up("admin-sensitive").status, 200);
-    }
-    std::string state(const std::string& id) {
-        return member(get(root, "recoveries/" + id), "state");
-    }
-    std::string token_to(const std::string& email) {
-        std::string token;
-        for (const std::string& mail : town.mails_to(email))
-            if (const auto at = mail.find("#bro_"); at != mail.npos)
-                token = mail.substr(at + 1, mail.find_first_of("\r\n", at) - at - 1);
-        return token;
-    }
-    http::Response object(const std::string& id, const std::string& token) {
-        return town.harness.ask({.method = "POST",
-                                 .target = "/api/v1/recoveries/" + id + "/object",
-                                 .body = R"({"token":")" + token + "\"}"});
-    }
-};
-
-struct RecoveredByTwo : Recovered {
-    RecoveredByTwo() : Recovered(strict()) {}
-    static Harness::Options strict() {
-        Harness::Options options;
-        options.flags["four-eyes"] = "on";
-        return options;
-    }
-    Browser eve = admin("eve@example.org");
-};
-
 TEST_F(Recovered, AMailboxIsReplacedAfterEveryKnownAddressHadTimeToObject) {
     const AccountId id = account(ada);
     const std::string key = town.key_of(ada);
-    town.harness.app->database().write([&](db::Transaction& tx) {
-        EXPECT_TRUE(accounts::put_email({tx, town.harness.random, town.harness.clock.now()}, id,
-                                        "ada@example.com"));
-    });
+    change_mail(id, "ada@example.com");
     const std::string recovery = opened(to_string(id), to_mail("Ada@Example.NET"));
     for (const std::string email : {ada_mail, "ada@example.com", new_mail})
         EXPECT_NE(token_to(email), "") << email;
     EXPECT_EQ(member(get(root, "recoveries/" + recovery), "addresses_told"), "3");
     EXPECT_EQ(error_code(decide(recovery, "complete")), "CONFLICT") << "there is time to object";
-    EXPECT_EQ(error_code(post(root, "recoveries", wish(to_string(id), to_mail("b@example.net")))),
+    EXPECT_EQ(error_code(post(root, "recoveries", asking(to_string(id), to_mail("b@example.net")))),
               "CONFLICT")
         << "one at a time";
     wait(std::chrono::hours(169));
@@ -180,7 +118,7 @@ TEST_F(Recovered, WhatCannotBeIsRefusedByName) {
     const auto wallet = crypto::SigningKey::make(town.harness.random);
     const std::string agent = member(town.enlist(wallet).body, "account_id");
     const auto refused = [&](const std::string& account, const std::string& more) {
-        return error_code(post(root, "recoveries", wish(account, more)));
+        return error_code(post(root, "recoveries", asking(account, more)));
     };
     EXPECT_EQ(refused(id, to_mail(new_mail) + "," + to_wallet(wallet)), "INVALID_INPUT");
     EXPECT_EQ(refused(id, R"("lost_authenticator":true)"), "INVALID_INPUT");
@@ -204,20 +142,23 @@ TEST_F(Recovered, WhatCannotBeIsRefusedByName) {
 
 TEST_F(Recovered, WhatWaitsDoesNotSurviveARestore) {
     const std::string recovery = opened(id_of(ada), to_mail(new_mail));
-    const auto ended = town.harness.app->database().write(
-        [&](db::Transaction& tx) { return recovery::end_waiting(tx, town.harness.clock.now()); });
-    EXPECT_EQ(ended, 1);
+    EXPECT_EQ(error_code(enter(new_mail)), "FORBIDDEN");
+    server::quieten(town.harness.app->database(), "a copy from before", town.harness.random,
+                    town.harness.clock.now());
+    wait(std::chrono::hours(1));
     EXPECT_EQ(state(recovery), "cancelled");
+    EXPECT_EQ(enter(new_mail).status, 200) << "the address is promised to nobody any more";
 }
 
 TEST_F(RecoveredByTwo, NobodyIsToldBeforeASecondAdminAgrees) {
-    const auto asked = post(root, "recoveries", wish(id_of(ada), to_mail(new_mail)));
+    const auto asked = post(root, "recoveries", asking(id_of(ada), to_mail(new_mail)));
     ASSERT_EQ(asked.status, 202) << asked.body;
     EXPECT_EQ(token_to(ada_mail), "");
-    const std::string confirm =
-        "pending-actions/" + member(asked.body, "pending_action_id") + "/confirm";
-    EXPECT_EQ(post(root, confirm, R"({"reason":"my own word"})").status, 403);
-    const auto confirmed = post(eve, confirm, R"({"reason":"the ticket shows it"})");
+    EXPECT_EQ(post(root, "pending-actions/" + member(asked.body, "pending_action_id") + "/confirm",
+                   R"({"reason":"my own word"})")
+                  .status,
+              403);
+    const auto confirmed = confirm(asked);
     ASSERT_EQ(confirmed.status, 200) << confirmed.body;
     EXPECT_NE(token_to(ada_mail), "");
     EXPECT_EQ(member(confirmed.body, "result.state"), "waiting") << confirmed.body;

@@ -100,6 +100,40 @@ TEST_F(Reports, FiguresCountEachMovementOnceOnItsOwnDay) {
     EXPECT_EQ(member(by_month, "to"), "2026-04-01T00:00:00Z");
 }
 
+TEST_F(Reports, FiguresCountWhatCreditsPaidAndGotBack) {
+    const JobId job = book_at(january, [&](ledger::Context context) {
+        const auto id = JobId::make(context.now, context.random);
+        ledger::park(context, {{}, ledger::Asset::usdc, Micro{20'000}, "own"});
+        ledger::move_own(context,
+                         {ledger::Movement::top_up, ledger::Asset::usdc, Micro{20'000}, "own"});
+        ledger::fund_campaign(context, ledger::Asset::usdc, Micro{15'000}, "launch");
+        ledger::hold(context, {id, renter, host, MachineId{id.uuid}, ledger::Asset::usdc,
+                               Micro{12'000}, Micro{3'600'000}, 1000, 0, Micro{12'000}});
+        ledger::capture(context, id, {Micro{10'000}, 10'000});
+        ledger::release(context, id);
+        return id;
+    });
+    refund(february, job, 10'000);
+    book_at(february, [&](ledger::Context context) {
+        ledger::move_own(
+            context, {ledger::Movement::campaign_end, ledger::Asset::usdc, Micro{5'000}, "launch"});
+    });
+    const std::string figures =
+        get(root, "reports/figures?first_day=2026-01-31&last_day=2026-02-01&asset=USDC");
+    EXPECT_EQ(member(figures, "rows.0.charged_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.0.credits_spent_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.0.campaigns_micro"), "15000");
+    EXPECT_EQ(member(figures, "rows.1.refunded_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.1.credits_spent_micro"), "-10000");
+    EXPECT_EQ(member(figures, "rows.1.campaigns_micro"), "-5000");
+    const std::string both =
+        get(root, "reports/figures?first_day=2026-01-31&last_day=2026-03-01&by=month&asset=USDC");
+    EXPECT_EQ(member(both, "rows.0.fees_micro"), "1000");
+    EXPECT_EQ(member(both, "rows.0.host_earnings_micro"), "9000");
+    EXPECT_EQ(member(both, "rows.1.fees_micro"), "-1000") << "charged less refunded";
+    EXPECT_EQ(member(both, "rows.1.host_earnings_micro"), "-9000");
+}
+
 TEST_F(Reports, BothAssetsHaveARowUnlessOneIsAskedFor) {
     const std::string both = get(root, "reports/figures?first_day=2026-01-01&last_day=2026-01-01");
     EXPECT_EQ(member(both, "rows.0.asset"), "USDC");
@@ -137,8 +171,8 @@ TEST_F(Reports, TheTrialBalanceSumsToZeroAtAnyTime) {
     job_at(january, renter, host, 10'000);
     pay_out(february, host, 5'000);
     const std::string then = "2026-02-01T00:00:00Z";
-    const std::string now = get(root, "reports/trial-balance");
-    const std::string before = get(root, "reports/trial-balance?at=" + then);
+    const std::string now = get(root, "reports/trial");
+    const std::string before = get(root, "reports/trial?at=" + then);
     EXPECT_EQ(member(now, "balanced"), "true");
     EXPECT_EQ(member(before, "balanced"), "true");
     const auto balance = [](const std::string& trial, const std::string& pocket) {
@@ -154,6 +188,33 @@ TEST_F(Reports, TheTrialBalanceSumsToZeroAtAnyTime) {
     EXPECT_EQ(balance(before, "payable"), "9000");
     EXPECT_EQ(balance(before, "outbound"), "");
     EXPECT_EQ(balance(before, "fee_income"), "1000");
+}
+
+TEST_F(Reports, TheTrialBalanceAddsUpYears) {
+    job_at("2023-05-05T05:05:05.005Z", renter, host, 10'000);
+    job_at("2024-02-29T00:00:00Z", renter, host, 4'000);
+    job_at(february, renter, host, 1'000);
+    const auto fees_before = [&](const std::string& query) {
+        const std::string trial = get(root, "reports/trial" + query);
+        EXPECT_EQ(member(trial, "balanced"), "true");
+        for (int i = 0;; ++i) {
+            const std::string row = "rows." + std::to_string(i);
+            const std::string pocket = member(trial, row + ".pocket");
+            if (pocket.empty() || pocket == "fee_income")
+                return member(trial, row + ".balance_micro");
+        }
+    };
+    EXPECT_EQ(fees_before(""), "1500");
+    EXPECT_EQ(fees_before("?at=9999-12-31T00:00:00Z"), "1500");
+    EXPECT_EQ(fees_before("?at=2024-02-29T00:00:00.001Z"), "1400");
+    EXPECT_EQ(fees_before("?at=2024-02-29T00:00:00Z"), "1000");
+    EXPECT_EQ(fees_before("?at=2020-01-01T00:00:00Z"), "");
+    const std::string figures =
+        get(root, "reports/figures?first_day=2023-05-05&last_day=2026-02-28&by=month&asset=USDC");
+    EXPECT_EQ(member(figures, "rows.0.charged_micro"), "10000");
+    EXPECT_EQ(member(figures, "rows.9.period"), "2024-02");
+    EXPECT_EQ(member(figures, "rows.9.charged_micro"), "4000");
+    EXPECT_EQ(member(figures, "rows.33.charged_micro"), "1000");
 }
 
 TEST_F(Reports, AStatementOpensWithWhatTheOneBeforeClosedWith) {

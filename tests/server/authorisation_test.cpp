@@ -11,8 +11,8 @@ namespace berth::test {
 namespace {
 
 // What each caller gets. Objects in paths belong to another person, so that an owner's route
-// answers 404 to all who pass the door; bodies are good ones where `good_bodies` has one, else
-// missing (422).
+// answers 404 to all who pass the door; bodies and queries are good ones where `good_bodies` and
+// `good_queries` have one, else missing (422).
 struct Row {
     int anonymous, renter_key, host_key, session, stepped_up, pending, suspended, admin_key, admin;
 };
@@ -49,8 +49,8 @@ const std::map<std::string, Row> matrix{
     {"objection_page", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
     {"list_guests", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"list_credits", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
-    // Operators redeem nothing, whatever they call with.
-    {"redeem_code", {401, 404, 403, 404, 404, 403, 401, 403, 403}},
+    // Operators and agents redeem nothing, nor does who never paid anything in.
+    {"redeem_code", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"list_campaigns", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"begin_campaign", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"close_campaign", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -99,7 +99,7 @@ const std::map<std::string, Row> matrix{
     {"show_qualification", {401, 403, 404, 403, 403, 403, 401, 403, 404}},
     {"retry_qualification", {401, 403, 404, 403, 403, 403, 401, 403, 403}},
     {"show_earnings_year", {401, 403, 200, 403, 403, 403, 401, 403, 403}},
-    {"show_statement", {401, 422, 422, 422, 422, 403, 401, 422, 422}},
+    {"show_statement", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"show_machine_earnings", {401, 404, 404, 404, 404, 403, 401, 404, 404}},
     {"create_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"list_funding_intents", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
@@ -175,10 +175,10 @@ const std::map<std::string, Row> matrix{
     {"reopen_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"erase_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"export_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
-    {"report_figures", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"report_figures", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"report_trial_balance", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
-    {"report_host_earnings", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
-    {"show_user_statement", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"report_host_earnings", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
+    {"show_user_statement", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"act_on_user", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"refund", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"act_on_machine", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -190,7 +190,7 @@ const std::map<std::string, Row> matrix{
     {"preview_close_dispute", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_settings", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"put_setting", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
-    {"reset_setting", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"reset_setting", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_audit_events", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"list_events", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
     {"stream_events", {401, 200, 200, 200, 200, 403, 401, 200, 200}},
@@ -206,7 +206,7 @@ const std::map<std::string, Row> matrix{
     {"lift_payee", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_blocked_addresses", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"block_address", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
-    {"unblock_address", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"unblock_address", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"book_treasury_movement", {401, 403, 403, 403, 403, 403, 401, 403, 403}},
     {"set_desk_role", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"list_all_transfers", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
@@ -220,8 +220,7 @@ const std::map<std::string, Row> matrix{
     {"list_all_keys", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"list_debts", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"list_stuck", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
-    // The text that is looked for is missing.
-    {"search", {401, 403, 403, 403, 403, 403, 401, 403, 422}},
+    {"search", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"set_freeze", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"revoke_keys", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
     {"add_user_note", {401, 403, 403, 403, 403, 403, 401, 403, 404}},
@@ -357,7 +356,8 @@ protected:
         for (const auto& [name, value] : objects)
             if (const auto at = path.find(name); at != path.npos)
                 path.replace(at, name.size(), value);
-        return path;
+        const auto query = good_queries.find(route.name);
+        return query == good_queries.end() ? path : path + "?" + query->second;
     }
     std::string body(const api::Route& route) {
         const auto found = good_bodies.find(route.name);
@@ -382,6 +382,7 @@ protected:
     Town town;
     std::map<std::string, std::string> objects{
         {"{provider}", "huggingface"},
+        {"{payee_id}", "0198c0de-0000-7000-8000-000000000005"},
         {"{key}", "no.such"},
         {"{year}", "2026"},
         {"{address}", "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"},

@@ -1,5 +1,5 @@
-// A good body for each route that wants one, so that the authorisation matrix asks about the caller
-// and not about the body.
+// A good body for each route that wants one, and a good query, so that the authorisation matrix
+// asks about the caller and not about the request.
 #pragma once
 
 #include <map>
@@ -105,6 +105,16 @@ inline const std::map<std::string, std::string> good_bodies{
     {"set_custom_images", R"({"accept":false})"},
     {"add_template", new_template},
     {"replace_template", new_template},
+};
+
+inline const std::map<std::string, std::string> good_queries{
+    {"show_statement", "since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z"},
+    {"show_user_statement", "since=2026-01-01T00:00:00Z&until=2026-02-01T00:00:00Z"},
+    {"report_figures", "first_day=2026-01-01&last_day=2026-01-31"},
+    {"report_host_earnings", "year=2026"},
+    {"search", "q=nobody"},
+    {"unblock_address", "reason=for%20a%20good%20reason"},
+    {"reset_setting", "expected_version=0&reason=for%20a%20good%20reason"},
 };
 
 }  // namespace berth::test

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "crypto/hash.hpp"
 #include "ledger/ledger.hpp"
 #include "server/schema.hpp"
 #include "support/database.hpp"
@@ -79,6 +80,18 @@ TEST_F(LedgerCheckCommand, GoesOnFromWhatItVerifiedUnlessToldToBeginAnew) {
         << third.output;
     const auto full = check({"--verified", file, "--full", "--check-threads", "2"});
     EXPECT_NE(full.output.find(" 2 transactions (2 looked at)"), std::string::npos) << full.output;
+}
+
+TEST_F(LedgerCheckCommand, WhatAnEarlierReleaseRememberedIsBegunAnew) {
+    const std::string body = "berth ledger verified 3\n1\nrows 0 0 0 0 0\n";
+    std::ofstream(file) << body << "sha256 " << to_hex(crypto::sha256(body)) << "\n";
+    const auto anew = check({"--verified", file});
+    EXPECT_EQ(anew.status, 0) << anew.output;
+    EXPECT_NE(anew.output.find("is of an earlier release"), std::string::npos) << anew.output;
+    const auto next = check({"--verified", file});
+    EXPECT_EQ(next.output.find("earlier release"), std::string::npos) << next.output;
+    std::ofstream(file) << body << "sha256 " << to_hex(crypto::sha256(body + "x")) << "\n";
+    EXPECT_EQ(check({"--verified", file}).status, 2) << "somebody edited that one";
 }
 
 TEST_F(LedgerCheckCommand, ARememberedProofThatSomebodyEditedIsRefused) {

@@ -45,6 +45,9 @@ TEST_F(Indexes, OfOpenTransfers) {
                 [&](db::Transaction& tx) { sum_signed(tx, account, {}); });
     expect_used("transfers_of_account_by_signing",
                 [&](db::Transaction& tx) { list_signed_amounts(tx, account, {}); });
+    expect_used("transfers_by_state", [](db::Transaction& tx) {
+        list_transfers_like(tx, {.state = TransferState::FAILED}, std::nullopt, 10);
+    });
     expect_used("transfers_back", [](db::Transaction& tx) { find_return(tx, {"0x", 0}); });
 }
 

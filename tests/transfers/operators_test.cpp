@@ -1,10 +1,12 @@
 // What operators see of everybody's transfers, and do with one that nobody has signed.
 #include "transfers/operators.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "accounts/accounts.hpp"
+#include "accounts/operators.hpp"
 #include "transfers/addresses.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/paying_town.hpp"
@@ -47,6 +49,13 @@ struct OperatorsOfTransfers : PayingTown {
         const auto answer = root.send("GET", "/api/v1/admin/transfers" + query);
         EXPECT_EQ(answer.status, 200) << answer.body;
         return answer.body;
+    }
+    std::int64_t mails(const std::string& email, const std::string& words) {
+        town.harness.clock.advance(std::chrono::seconds(10));
+        const auto texts = town.mails_to(email);
+        return std::count_if(texts.begin(), texts.end(), [&](const std::string& text) {
+            return text.find(words) != std::string::npos;
+        });
     }
     // The same without asking anybody.
     transfers::TransferRow made(AccountId owner, std::int64_t amount) {
@@ -187,7 +196,7 @@ TEST_F(OperatorsOfTransfers, CallOneOffAndItsMoneyIsBack) {
     EXPECT_EQ(events("cancel_transfer"), 1);
     EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawals").body, "items.0.reason"),
               "called off by an operator");
-    EXPECT_NE(town.mail_to("ada@example.org").find("called off"), std::string::npos);
+    EXPECT_EQ(mails("ada@example.org", "called off"), 1) << "it is told once";
     EXPECT_EQ(decide(root, town.harness.new_id(), "cancel").status, 404);
     EXPECT_EQ(post(root, target, R"({"reason":"no"})").status, 422) << "too short a reason";
 }
@@ -201,9 +210,11 @@ TEST_F(OperatorsOfTransfers, CallOffOneThatWaitsForItsLinkAndTheLinkIsWorthNothi
     ASSERT_EQ(decide(root, member(parked.body, "withdrawal_id"), "cancel").status, 200);
     EXPECT_EQ(error_code(confirm(link)), "AUTHORIZATION_INVALID");
     EXPECT_EQ(balance(ada), "10000000");
+    EXPECT_EQ(mails("ada@example.org", "called off"), 1);
+    EXPECT_EQ(mails("ada@example.org", "back in your account"), 0) << "nothing was set aside";
 }
 
-TEST_F(OperatorsOfTransfers, ReleaseNoneOfTheirOwn) {
+TEST_F(OperatorsOfTransfers, ReleaseAndCallOffNoneOfTheirOwn) {
     Browser other = admin("other@example.org");
     const AccountId own = account(other);
     deposit(own, 10'000'000);
@@ -216,8 +227,52 @@ TEST_F(OperatorsOfTransfers, ReleaseNoneOfTheirOwn) {
     const std::string id = member(asked.body, "withdrawal_id");
     ASSERT_EQ(decide(root, id, "hold").status, 200);
     EXPECT_EQ(decide(other, id, "release").status, 403);
+    EXPECT_EQ(decide(other, id, "cancel").status, 403) << "it would be asked for anew";
     EXPECT_FALSE(leaves(id));
     EXPECT_EQ(decide(root, id, "release").status, 200);
+}
+
+TEST_F(OperatorsOfTransfers, ForMoneyDoNotLetGoWhatSomebodyElseHolds) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string id = withdraw(ada, "ada@example.org", "1000000");
+    Browser finance = town.person("fin@example.org");
+    finance.enroll();
+    const AccountId clerk = account(finance);
+    database().write([&](db::Transaction& tx) {
+        const auto record = accounts::find_record(tx, clerk).value();
+        EXPECT_TRUE(
+            accounts::put_desk_role(tx, {clerk, record.version}, accounts::DeskRole::finance));
+    });
+    finance.sign_in("fin@example.org");
+    ASSERT_EQ(finance.step_up("admin-sensitive").status, 200);
+    ASSERT_EQ(decide(root, id, "hold").status, 200);
+    ASSERT_EQ(decide(finance, id, "hold").status, 200) << "which does not make it theirs";
+    EXPECT_EQ(decide(finance, id, "release").status, 403);
+    EXPECT_EQ(decide(finance, id, "cancel").status, 403);
+    EXPECT_FALSE(leaves(id));
+    ASSERT_EQ(decide(root, id, "release").status, 200);
+    ASSERT_EQ(decide(finance, id, "hold").status, 200);
+    EXPECT_EQ(decide(finance, id, "release").status, 200) << "their own";
+}
+
+// Whoever signs at that moment has committed before the answer, or finds the account suspended.
+TEST_F(OperatorsOfTransfers, SuspendAnAccountWhenNobodySigns) {
+    const auto turns = [&] {
+        return database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>("SELECT taken FROM signing_turns WHERE turn = 1")
+                .value();
+        });
+    };
+    Browser ada = person("ada@example.org");
+    const std::string user = "/api/v1/admin/users/" + to_string(account(ada));
+    const std::int64_t before = turns();
+    const auto done = post(root, user + "/actions",
+                           R"({"action":"set_suspension","suspended":true,"reason":"looked into",)"
+                           R"("expected_version":")" +
+                               member(root.send("GET", user).body, "version") + "\"}");
+    ASSERT_EQ(done.status, 200) << done.body;
+    EXPECT_EQ(turns(), before + 1);
 }
 
 TEST_F(OperatorsOfTransfers, HoldOneBackOrItIsSignedAndNeverBoth) {
@@ -261,6 +316,17 @@ TEST_F(OperatorsOfTransfers, SeeWhatIsLateAndWhatIsHeldWhenever) {
     EXPECT_EQ(member(stuck(), "items.1.id"), held);
     EXPECT_EQ(member(stuck(), "items.1.why"), "An operator holds it back: for a good reason");
     EXPECT_EQ(member(stuck(), "items.1.account_id"), to_string(account(ada)));
+    // What keeps it is named as it is.
+    const auto why = [&] { return member(stuck(), "items.0.why"); };
+    database().write([&](db::Transaction& tx) {
+        transfers::note_short(tx, {parse_uuid(late).value()}, transfers::ShortOf::token);
+    });
+    EXPECT_NE(why().find("not signed"), std::string::npos) << why();
+    ASSERT_EQ(post(root, "/api/v1/admin/blocked-addresses",
+                   R"({"address":")" + std::string(somewhere) + R"(","reason":"named by a court"})")
+                  .status,
+              201);
+    EXPECT_EQ(why(), "Its address is on the block list.");
 }
 
 }  // namespace

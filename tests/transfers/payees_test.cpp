@@ -75,6 +75,26 @@ TEST_F(RefusedPayees, RevertsToDifferentAddressesInARowHoldPayments) {
     EXPECT_TRUE(is_held());
 }
 
+TEST_F(RefusedPayees, TheSameAddressesHoldPaymentsAgainAfterAHoldWasLifted) {
+    town.harness.set("money.reverts_in_a_row_max", "2");
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_FALSE(end({numbered(1)})) << round;
+        EXPECT_TRUE(end({numbered(2)})) << round;
+        EXPECT_TRUE(is_held()) << round;
+        database().write([&](db::Transaction& tx) {
+            transfers::end_holds(tx, town.harness.clock.now(), "compared");
+        });
+    }
+}
+
+TEST_F(RefusedPayees, AnAssetThatIsPaidSaysNothingAboutAnotherThatReverts) {
+    town.harness.set("money.reverts_in_a_row_max", "2");
+    EXPECT_FALSE(end({in_usdt}));
+    EXPECT_FALSE(end({}, {in_usdc}));
+    EXPECT_TRUE(end({{ledger::Asset::usdt, numbered(1).address}}));
+    EXPECT_TRUE(is_held());
+}
+
 TEST_F(RefusedPayees, ManyWhoCountAtOnceCountEachOnce) {
     constexpr int settlers = 4;
     town.harness.set("money.payee_refusals_max", "4");

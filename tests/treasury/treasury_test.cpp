@@ -4,6 +4,7 @@
 #include <atomic>
 #include <future>
 
+#include "block_list/block_list.hpp"
 #include "chain/transaction.hpp"
 #include "funding/funding.hpp"
 #include "ledger/books.hpp"
@@ -236,6 +237,28 @@ TEST(TreasurySuspense, EndsOnceAsAMatchAsTheOperatorsOwnOrBackAtItsSender) {
     EXPECT_EQ(books.balance(Pocket::outbound), 40);
     EXPECT_EQ(books.balance(Pocket::suspense), 50);
     EXPECT_EQ(books.audited(), 4);
+    books.expect_sound();
+}
+
+TEST(TreasurySuspense, OfABlockedSenderIsNobodysCapital) {
+    Treasury books;
+    const auto came = books.park(10);
+    books.ours.cold.push_back(address(sender_fill));
+    books.write([&](ledger::Context context) {
+        block_list::block(context.tx, {.address = address(sender_fill),
+                                       .source = block_list::Source::operator_,
+                                       .reason = "named by a court",
+                                       .blocked_at = context.now});
+    });
+    for (const Own own : {Own::top_up, Own::from_cold})
+        EXPECT_EQ(refusal([&] {
+                      books.write([&](auto context) {
+                          treasury::keep(context, books.ours, {came, own}, books.authority);
+                      });
+                  }),
+                  Code::conflict);
+    EXPECT_EQ(books.balance(Pocket::suspense), 10);
+    EXPECT_EQ(books.balance(Pocket::capital), 0);
     books.expect_sound();
 }
 

@@ -6,6 +6,7 @@
 #include "base/json_text.hpp"
 #include "crypto/siwe.hpp"
 #include "support/town.hpp"
+#include "wallets/wallets.hpp"
 
 namespace berth::test {
 namespace {
@@ -66,6 +67,15 @@ TEST_F(Wallets, ASignedMessageBindsTheWallet) {
     EXPECT_EQ(member(linked.body, "version"), "1");
     EXPECT_EQ(member(linked.body, "unlinked_at"), "null");
     EXPECT_EQ(ada.send("GET", "/api/v1/wallets").body, R"({"items":[)" + linked.body + "]}");
+}
+
+TEST_F(Wallets, AreNotTriedWithoutEnd) {
+    const std::string request = body("no message", "0x11");
+    for (std::int64_t i = 0; i < wallets::links_per_ten_minutes; ++i)
+        EXPECT_NE(send_link(ada, request).status, 429) << i;
+    EXPECT_EQ(send_link(ada, request).status, 429);
+    town.harness.clock.advance(11min);
+    EXPECT_NE(send_link(ada, request).status, 429);
 }
 
 TEST_F(Wallets, LinkingOnesOwnActiveWalletAgainGivesTheSameBinding) {

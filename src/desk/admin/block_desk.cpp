@@ -7,6 +7,7 @@
 #include "block_list/settings.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "transfers/adopt.hpp"
+#include "transfers/settlement.hpp"
 
 namespace berth::admin {
 namespace {
@@ -54,7 +55,9 @@ api::Page<BlockedAddress> BlockDesk::list(api::Call& call, const BlockedQuery& q
     return pager.page(block_list::list(call.tx(), after, pager.rows_wanted()), key_of, as_shown);
 }
 
-// What is blocked already stays as it was: who asks again is told since when, and why.
+// Keeps: once this is answered nothing is signed to the address. Whoever signs holds the turn until
+// the signing is committed, and looks at the list after it has the turn. What is blocked already
+// stays as it was: who asks again is told since when, and why.
 BlockedAddress BlockDesk::block(api::Call& call, const BlockAddress& request) const {
     const crypto::Address address = parsed(request.address, "body");
     call.require_step_up();
@@ -63,6 +66,7 @@ BlockedAddress BlockDesk::block(api::Call& call, const BlockAddress& request) co
                       .reason = request.reason.value,
                       .blocked_by = call.caller.account,
                       .blocked_at = call.now};
+    transfers::take_signing_turn(call.tx());
     if (block_list::block(call.tx(), row)) {
         audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                        .action = "block_address",
@@ -90,7 +94,9 @@ AddressUnblocked BlockDesk::unblock(api::Call& call, const BlockedPath& path,
     const bool has_file = !call.settings<block_list::Settings>().blocked_addresses_file->empty();
     const Blocked* const by_operator = find_source(rows, Source::operator_);
     if (by_operator == nullptr && has_file)
-        throw Problem(Code::conflict, "the operator's file names this address: take it out there");
+        throw Problem(Code::conflict,
+                      "the operator's file names this address, or did within the last hour: take "
+                      "it out there");
     const auto owners = transfers::find_owners(call.tx(), address);
     if (std::find(owners.begin(), owners.end(), call.caller.account) != owners.end())
         throw Problem(Code::forbidden, "nobody unblocks their own address");

@@ -71,14 +71,15 @@ CampaignRecord Campaigns::begin(api::Call& call, const NewCampaign& request) con
             throw Problem(Code::conflict, "body.code: another campaign has it");
         return true;
     };
-    // Nobody is asked to confirm what cannot be done.
+    // Nobody is asked to confirm what cannot be done. A second admin looks at every campaign, small
+    // ones too: one that a single account can use up, by a code that only its owner knows, would
+    // give that account a credit.
     if (four_eyes::may_wait(call)) {
         call.tx().rehearse(set_aside);
         four_eyes::require_second(
             call, outbox_,
             {.action = "begin_campaign",
              .target = {"campaign", campaign.code},
-             .amount = campaign.total,
              .reason = request.reason.value,
              .consequence = fmt::format(
                  "{} micro-units of {} are set aside from capital for promotional credits; each "
@@ -89,7 +90,8 @@ CampaignRecord Campaigns::begin(api::Call& call, const NewCampaign& request) con
     set_aside();
     audit::Event event =
         campaign_event(call, campaign.campaign_id, "begin_campaign", request.reason.value);
-    event.changes = {{"total_micro", std::nullopt, to_string(campaign.total)},
+    event.changes = {{"code", std::nullopt, campaign.code},
+                     {"total_micro", std::nullopt, to_string(campaign.total)},
                      {"per_account_micro", std::nullopt, to_string(campaign.per_account)}};
     audit::record(call.context(), event);
     return shown_campaign(campaign);

@@ -28,20 +28,25 @@ void send_letter(api::Call& call, const mail::Outbox& outbox, const ledger::Job&
                                      letter.text, to_string(job.job))});
 }
 
+// Where the renter finds it. A credit is no balance, and is not called one.
+std::string place_of(const Refund& refund) {
+    const Micro balance = refund.amount - refund.credit;
+    if (refund.credit == Micro{}) return "It is in your balance";
+    if (balance == Micro{}) return "It is back in the promotional credit that had paid it";
+    return fmt::format(
+        "{} of it are in your balance and {} are back in the promotional credit that had paid them",
+        ledger::amount_text(balance, refund.job.asset),
+        ledger::amount_text(refund.credit, refund.job.asset));
+}
+
 }  // namespace
 
 void tell_refund(api::Call& call, const mail::Outbox& outbox, const Refund& refund) {
     const ledger::Asset asset = refund.job.asset;
-    const std::string credit =
-        refund.credit > Micro{}
-            ? fmt::format(" {} of it are back in the promotional credit that had paid it.",
-                          ledger::amount_text(refund.credit, asset))
-            : "";
     send_letter(call, outbox, refund.job,
                 {refund.job.renter, "a refund for a rental",
-                 fmt::format("You got {} back for a rental. It is in your balance, and on the "
-                             "receipt.{}",
-                             ledger::amount_text(refund.amount, asset), credit)});
+                 fmt::format("You got {} back for a rental. {}, and on the receipt.",
+                             ledger::amount_text(refund.amount, asset), place_of(refund))});
     std::string text = fmt::format(
         "A renter got {} back for a rental of your machine; {} of it "
         "were your earnings and are taken back.",

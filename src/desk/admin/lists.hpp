@@ -88,9 +88,10 @@ enum class StuckKind {
     machine,
     task,
     pending_action,
+    erasure,
 };
 BOOST_DESCRIBE_ENUM(StuckKind, transfer, claim, intent, deposit, rental, machine, task,
-                    pending_action)
+                    pending_action, erasure)
 
 struct StuckQuery {
     std::optional<std::string> cursor;

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 
+#include "accounts/mailbox.hpp"
 #include "base/letters.hpp"
+#include "block_list/block_list.hpp"
 #include "funding/suspense.hpp"
 #include "ledger/journal.hpp"
+#include "mail/address.hpp"
+#include "recovery/types.hpp"
+#include "tickets/types.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::admin {
@@ -35,7 +40,16 @@ const db::Query<HitColumns> by_id_sql(
     "UNION ALL SELECT 'wallet', binding_id, account_id, address FROM wallet_bindings "
     "WHERE binding_id = $1 "
     "UNION ALL SELECT 'pending_action', pending_action_id, about, action FROM pending_actions "
-    "WHERE pending_action_id = $1) AS hits");
+    "WHERE pending_action_id = $1 "
+    "UNION ALL SELECT 'recovery', recovery_id, account_id, state FROM recoveries "
+    "WHERE recovery_id = $1 "
+    "UNION ALL SELECT 'ticket', ticket_id, account_id, state FROM tickets WHERE ticket_id = $1 "
+    "UNION ALL SELECT 'note', note_id, account_id, NULL FROM account_notes WHERE note_id = $1 "
+    "UNION ALL SELECT 'guest', allowed_id, NULL, value FROM allow_list WHERE allowed_id = $1 "
+    "UNION ALL SELECT 'campaign', campaign_id, NULL, code FROM campaigns WHERE campaign_id = $1 "
+    "UNION ALL SELECT 'credit', credit_id, account_id, NULL FROM credits WHERE credit_id = $1 "
+    "UNION ALL SELECT 'payee', payee_id, NULL, address FROM refused_payees "
+    "WHERE payee_id = $1) AS hits");
 const db::Query<HitColumns> disputes_by_id_sql(
     "SELECT {} FROM (SELECT 'dispute' AS kind, d.dispute_id AS id, j.renter_id AS account_id, "
     "d.state AS label FROM disputes d LEFT JOIN jobs j ON j.job_id = d.job_id "
@@ -47,6 +61,17 @@ const db::Query<HitColumns> saved_at_sql(
 const db::Query<HitColumns> sent_to_sql(
     "SELECT {} FROM (SELECT 'transfer' AS kind, transfer_id AS id, account_id, state AS label "
     "FROM transfers WHERE address = $1) AS hits ORDER BY id DESC LIMIT $2");
+const db::Query<HitColumns> refused_at_sql(
+    "SELECT {} FROM (SELECT 'payee' AS kind, payee_id AS id, NULL AS account_id, asset AS label "
+    "FROM refused_payees WHERE address = $1) AS hits ORDER BY id DESC LIMIT $2");
+const db::Query<HitColumns> campaigns_by_code_sql(
+    "SELECT {} FROM (SELECT 'campaign' AS kind, campaign_id AS id, NULL AS account_id, "
+    "code AS label FROM campaigns WHERE code = UPPER($1)) AS hits");
+const db::Query<HitColumns> guests_by_email_sql(
+    "SELECT {} FROM (SELECT 'guest' AS kind, allowed_id AS id, NULL AS account_id, "
+    "value AS label FROM allow_list a WHERE a.kind = 'email' AND a.value = $1) AS hits");
+constexpr std::string_view formerly_of_sql =
+    "SELECT account_id FROM former_emails WHERE email = $1 ORDER BY ended_at DESC LIMIT $2";
 const db::Query<HitColumns> paid_by_sql(
     "SELECT {} FROM (SELECT 'transfer' AS kind, t.transfer_id AS id, t.account_id, "
     "t.state AS label FROM transfer_attempts a JOIN transfers t "
@@ -86,6 +111,11 @@ BOOST_DESCRIBE_STRUCT(PaymentHit, (), (reference, movement))
 const db::Query<PaymentHit> payments_of_sql(
     "SELECT {} FROM treasury_payments WHERE tx_hash = $1 ORDER BY ordinal LIMIT $2");
 
+// A part of a name is looked for in every row of three tables.
+const api::RateRule search_rate{"searches",
+                                [](const settings::Snapshot&) { return searches_per_minute; },
+                                std::chrono::minutes(1), api::RateRule::By::account};
+
 // What was found so far. Every look asks for one row more than it shows.
 class Findings {
 public:
@@ -112,6 +142,7 @@ public:
         if (hit.account_id.value == ledger::platform) hit.account_id = std::nullopt;
         hits_.items.push_back(std::move(hit));
     }
+    bool is_empty() const { return hits_.items.empty(); }
     Hits take() { return std::move(hits_); }
     db::Transaction& tx() const { return tx_; }
 
@@ -146,11 +177,16 @@ void look_for_id(Findings& findings, const Uuid& id) {
 }
 
 void look_for_address(Findings& findings, const crypto::Address& address) {
+    const std::string text = crypto::checksummed(address);
     if (const auto wallet = wallets::find_latest_binding(findings.tx(), address))
-        findings.add({HitKind::wallet, to_string(wallet->binding_id), wallet->account_id,
-                      crypto::checksummed(address)});
+        findings.add({HitKind::wallet, to_string(wallet->binding_id), wallet->account_id, text});
+    else if (const auto owner = wallets::find_owner(findings.tx(), address))
+        findings.add({HitKind::wallet, text, *owner, text});  // it may register, and has not yet
     findings.look(saved_at_sql, address, one_more);
     findings.look(sent_to_sql, address, one_more);
+    findings.look(refused_at_sql, address, one_more);
+    for (const block_list::Blocked& row : block_list::find(findings.tx(), address))
+        findings.add({HitKind::blocked, text, std::nullopt, row.reason});
     findings.look_at(deposits_from_sql, deposit_hit, address, one_more);
 }
 
@@ -170,6 +206,17 @@ void look_for_key(Findings& findings, const std::string& prefix, Time now) {
     for (const accounts::KeyRecord& row : findings.cut(
              accounts::list_key_records(findings.tx(), {.prefix = prefix, .now = now}, one_more)))
         findings.add(key_hit(row));
+}
+
+// Whoever has the address, or had it.
+void look_for_mailbox(Findings& findings, const std::string& email) {
+    db::Transaction& tx = findings.tx();
+    auto owners = tx.fetch_values<AccountId>(formerly_of_sql, email, one_more);
+    if (const auto owner = accounts::find_account_by_email(tx, email))
+        owners.insert(owners.begin(), owner->id);
+    for (const AccountId id : findings.cut(std::move(owners)))
+        if (const auto account = accounts::find_record(tx, id)) findings.add(account_hit(*account));
+    findings.look(guests_by_email_sql, email);
 }
 
 void look_for_name(Findings& findings, const std::string& part) {
@@ -205,7 +252,10 @@ Hits Search::find(api::Call& call, const SearchQuery& query) const {
         look_for_transaction(findings, chain::to_string(*transaction));
     } else {
         if (const auto prefix = key_beginning(given)) look_for_key(findings, *prefix, call.now);
-        look_for_name(findings, text);
+        findings.look(campaigns_by_code_sql, text);
+        if (mail::is_email(text)) look_for_mailbox(findings, text);
+        // A part of something is looked for in every row: not for an address that is known whole.
+        if (!mail::is_email(text) || findings.is_empty()) look_for_name(findings, text);
     }
     return findings.take();
 }
@@ -216,7 +266,8 @@ void Search::add_routes(api::Router& router) const {
                 .name = "search",
                 .group = "admin",
                 .summary = "Finds whatever is known by a text: accounts, and what is theirs.",
-                .access = api::Access::operator_},
+                .access = api::Access::operator_,
+                .rate = &search_rate},
                [this](api::Call& call, const api::Query<SearchQuery>& query) {
                    return find(call, *query);
                });

@@ -70,6 +70,7 @@ constexpr Bound bounds[] = {
     {"money.gas_fee_max_gwei", Bound::Wider::more},
     {"operations.four_eyes_limit_micro", Bound::Wider::more},
     {"operations.recovery_wait_hours", Bound::Wider::less},
+    {"operations.erase_after_days", Bound::Wider::less},
 };
 
 // As a number; what is on is more than what is off.

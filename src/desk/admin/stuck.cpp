@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "block_list/block_list.hpp"
 #include "funding/funding.hpp"
 #include "transfers/operators.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::admin {
@@ -58,6 +60,11 @@ const auto stuck_actions_sql = stuck_ones(
     "SELECT pending_action_id AS id, asked_by AS account_id, state, asked_at AS since, "
     "expires_at AS until, consequence AS detail FROM pending_actions "
     "WHERE state = 'waiting' AND expires_at > $3");
+// The erasure of a closed account is due, and something is in it.
+const auto stuck_erasures_sql = stuck_ones(
+    "SELECT account_id AS id, account_id, 'postponed' AS state, postponed_at AS since, "
+    "erase_at AS until, NULL AS detail FROM closed_accounts "
+    "WHERE postponed_at IS NOT NULL AND erased_at IS NULL");
 
 // How one row is told.
 struct Words {
@@ -88,6 +95,10 @@ std::string sentence_of_hold(db::Transaction& tx, const transfers::AdminTransfer
                            ? accounts::find_record(tx, *transfer.account_id.value)
                            : std::nullopt;
     if (owner && owner->frozen) return "An operator has frozen the account.";
+    const auto address = crypto::parse_address(transfer.address.value);
+    if (address && block_list::is_blocked(tx, *address)) return "Its address is on the block list.";
+    if (address && transfers::is_barred(tx, {transfer.asset, *address}))
+        return "Its token refuses the address, which is barred (berth admin payees list).";
     return "The treasury is short of tokens, or a payment to an address of the account is not "
            "decided about.";
 }
@@ -104,7 +115,12 @@ std::string sentence_of(db::Transaction& tx, const transfers::AdminTransfer& tra
         case WaitsFor::settlement_hold: return sentence_of_hold(tx, transfer);
         case WaitsFor::second_admin: return "It waits for a second admin.";
         case WaitsFor::gas: return "The treasury is short of gas.";
-        case WaitsFor::chain: return "It was sent, and the chain does not call it final yet.";
+        case WaitsFor::chain:
+            return transfer.state == transfers::TransferState::INTENT
+                       ? "It was not signed: its token would not take the payment. The token is "
+                         "paused, refuses the address (berth admin payees list), or the providers "
+                         "do not agree about it."
+                       : "It was sent, and the chain does not call it final yet.";
     }
     throw std::logic_error("a transfer waits for something that is known");
 }
@@ -221,11 +237,23 @@ FoundList stuck_actions(api::Call& call, const After& after, std::int64_t rows_m
                 after, rows_max, call.now);
 }
 
+FoundList stuck_erasures(api::Call& call, const After& after, std::int64_t rows_max) {
+    return told(call, stuck_erasures_sql,
+                {StuckKind::erasure,
+                 [](const StuckColumns&) -> std::string {
+                     return "Its owner wished to be forgotten, and something came to the closed "
+                            "account meanwhile.";
+                 },
+                 "berth admin users closing says what; berth admin users reopen lets it out."},
+                after, rows_max);
+}
+
 constexpr StuckSource all_sources[] = {
     {StuckKind::transfer, stuck_transfers}, {StuckKind::claim, stuck_claims},
     {StuckKind::intent, stuck_intents},     {StuckKind::deposit, stuck_deposits},
     {StuckKind::rental, stuck_rentals},     {StuckKind::machine, stuck_machines},
     {StuckKind::task, stuck_tasks},         {StuckKind::pending_action, stuck_actions},
+    {StuckKind::erasure, stuck_erasures},
 };
 
 }  // namespace

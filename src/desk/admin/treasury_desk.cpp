@@ -192,6 +192,8 @@ MovementBooked TreasuryDesk::move(api::Call& call, const PaymentFacts& facts,
         const auto own =
             funding::find_in_suspense(call.tx(), hash, request.asset, request.amount_micro.value);
         if (!own) throw Problem(Code::conflict, "no such transfer is in suspense");
+        if (block_list::is_blocked(call.tx(), require_row(call, *own).sender))
+            throw Problem(Code::conflict, "its sender is on the block list");
         four_eyes::require_second(call, outbox_,
                                   giving(call, require_row(call, *own), request.reason, "top_up",
                                          "the platform's capital"));

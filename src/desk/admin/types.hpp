@@ -82,10 +82,11 @@ struct UserBalances {
     wire::SignedMicro payable_micro;
     Micro escrow_micro;
     Micro reserved_micro;
+    Micro credit_micro;
 };
 BOOST_DESCRIBE_STRUCT(UserBalances, (),
                       (asset, available_micro, held_micro, payable_micro, escrow_micro,
-                       reserved_micro))
+                       reserved_micro, credit_micro))
 constexpr auto wire_docs(const UserBalances*) {
     return std::to_array<wire::Doc>({
         {"available_micro", "May be spent or withdrawn.", "25000000"},
@@ -94,6 +95,8 @@ constexpr auto wire_docs(const UserBalances*) {
          "Earned and not paid out; below zero after a refund of what was paid out already.", "0"},
         {"escrow_micro", "Earned and under dispute.", "0"},
         {"reserved_micro", "On the way out.", "0"},
+        {"credit_micro", "Promotional credit that it can still spend; no part of the balance.",
+         "0"},
     });
 }
 
@@ -120,11 +123,17 @@ struct User {
     std::vector<UserRental> rentals;
     std::vector<transfers::AdminTransfer> transfers;
     std::vector<UserNote> notes;
+    std::vector<std::string> former_emails;
+    std::vector<UserRecovery> recoveries;
+    wire::Nullable<Time> closed_at;
+    wire::Nullable<Time> erase_at;
+    wire::Nullable<Time> erased_at;
 };
 BOOST_DESCRIBE_STRUCT(User, (),
                       (user_id, email, account_kind, role, host_capability, suspended, mfa_enrolled,
                        version, created_at, last_sign_in_at, desk_role, frozen, balances, agent,
-                       wallets, keys, addresses, sessions, machines, rentals, transfers, notes))
+                       wallets, keys, addresses, sessions, machines, rentals, transfers, notes,
+                       former_emails, recoveries, closed_at, erase_at, erased_at))
 constexpr auto wire_docs(const User*) {
     return std::to_array<wire::Doc>({
         {"email", "Null for an agent.", "ada@example.com"},
@@ -146,6 +155,12 @@ constexpr auto wire_docs(const User*) {
         {"rentals", "The newest of its rentals, on either side."},
         {"transfers", "The newest of its withdrawals and payouts, with what they wait for."},
         {"notes", "What operators wrote about it, newest first; its owner does not see them."},
+        {"former_emails", "Addresses that it signed in by before.", "ada@example.org"},
+        {"recoveries", "The newest of its recoveries, over or not."},
+        {"closed_at", "Null while the account is open. One that is closed is suspended, too.",
+         "null"},
+        {"erase_at", "When its owner is forgotten; null when that was not asked for.", "null"},
+        {"erased_at", "When its owner was forgotten.", "null"},
     });
 }
 

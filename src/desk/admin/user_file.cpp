@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "accounts/keys.hpp"
+#include "accounts/mailbox.hpp"
 #include "admin/adjustments.hpp"
 #include "base/letters.hpp"
 #include "transfers/operators.hpp"
@@ -65,6 +66,12 @@ const db::Query<RentalColumns> rented_by_sql(
 const db::Query<RentalColumns> rented_out_by_sql(
     "SELECT {} FROM jobs WHERE host_id = $1 ORDER BY job_id DESC LIMIT $2");
 
+// One that waits and was not completed in time is over, whatever its row says.
+const db::Query<UserRecovery> recoveries_of_sql(
+    "SELECT {} FROM (SELECT recovery_id, kind, CASE WHEN state = 'waiting' AND expires_at <= $3 "
+    "THEN 'expired' ELSE state END AS state, opened_at, ready_at FROM recoveries "
+    "WHERE account_id = $1) AS known ORDER BY recovery_id DESC LIMIT $2");
+
 struct NoteRow {
     NoteId note_id;
     AccountId account_id;
@@ -102,8 +109,10 @@ std::vector<UserWallet> wallets_of(db::Transaction& tx, AccountId account) {
     std::vector<UserWallet> list;
     for (const wallets::Binding& binding : bindings) {
         if (list.size() == static_cast<std::size_t>(file_rows_max)) break;
-        list.push_back(
-            {{crypto::checksummed(binding.address)}, binding.linked_at, binding.unlinked_at});
+        list.push_back({{crypto::checksummed(binding.address)},
+                        binding.linked_at,
+                        binding.unlinked_at,
+                        wallets::is_barred(tx, binding.address)});
     }
     return list;
 }
@@ -179,6 +188,8 @@ UserFile file_of(api::Call& call, AccountId account) {
     file.transfers = transfers::list_newest(call, account, file_rows_max);
     for (const NoteRow& row : tx.fetch(notes_of_sql, account, file_rows_max))
         file.notes.push_back(shown_note(row));
+    file.former_emails = accounts::list_former_emails(tx, account);
+    file.recoveries = tx.fetch(recoveries_of_sql, account, file_rows_max, call.now);
     return file;
 }
 
@@ -188,10 +199,11 @@ UserNote add_note(api::Call& call, AccountId about, const std::string& text) {
     const NoteRow row{call.make_id<NoteId>(), about, cleaned(call.tx(), text), call.caller.account,
                       call.now};
     call.tx().insert(add_note_sql, row);
+    // What it says is not in the record: that is kept for ever, and a note goes with its account.
     audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                    .action = "add_note",
                                    .target = {"account", to_string(about)},
-                                   .changes = {{"note", std::nullopt, row.text}},
+                                   .changes = {{"note", std::nullopt, to_string(row.note_id)}},
                                    .request = call.request_id});
     return shown_note(row);
 }

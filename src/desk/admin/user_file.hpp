@@ -1,6 +1,6 @@
 // What belongs to one account, put together for whoever answers its owner: wallets, keys,
-// addresses, sessions, machines, rentals, transfers, and the notes of operators. Of each the
-// newest; the rest is in the lists.
+// addresses, sessions, machines, rentals, transfers, recoveries, and the notes of operators. Of
+// each the newest; the rest is in the lists.
 #pragma once
 
 #include <boost/describe.hpp>
@@ -9,6 +9,7 @@
 #include "agent_accounts/types.hpp"
 #include "api/call.hpp"
 #include "machines/types.hpp"
+#include "recovery/types.hpp"
 #include "rentals/states.hpp"
 #include "transfers/operator_types.hpp"
 
@@ -23,11 +24,13 @@ struct UserWallet {
     wire::EvmAddress address;
     Time linked_at;
     wire::Nullable<Time> unlinked_at;
+    bool barred = false;
 };
-BOOST_DESCRIBE_STRUCT(UserWallet, (), (address, linked_at, unlinked_at))
+BOOST_DESCRIBE_STRUCT(UserWallet, (), (address, linked_at, unlinked_at, barred))
 constexpr auto wire_docs(const UserWallet*) {
     return std::to_array<wire::Doc>({
         {"unlinked_at", "Null while the wallet is linked.", "null"},
+        {"barred", "Whether a recovery put another wallet in its place.", "false"},
     });
 }
 
@@ -134,6 +137,22 @@ constexpr auto wire_docs(const UserRental*) {
     });
 }
 
+struct UserRecovery {
+    recovery::RecoveryId recovery_id;
+    recovery::RecoveryKind kind = recovery::RecoveryKind::email;
+    recovery::RecoveryState state = recovery::RecoveryState::waiting;
+    Time opened_at;
+    Time ready_at;
+};
+BOOST_DESCRIBE_STRUCT(UserRecovery, (), (recovery_id, kind, state, opened_at, ready_at))
+constexpr auto wire_docs(const UserRecovery*) {
+    return std::to_array<wire::Doc>({
+        {"kind", "What was lost.", "email"},
+        {"opened_at", "When it was asked for."},
+        {"ready_at", "Until when its addresses may object."},
+    });
+}
+
 struct UserNote {
     NoteId note_id;
     std::string text;
@@ -143,7 +162,7 @@ struct UserNote {
 BOOST_DESCRIBE_STRUCT(UserNote, (), (note_id, text, written_by, created_at))
 constexpr auto wire_docs(const UserNote*) {
     return std::to_array<wire::Doc>({
-        {"note_id", "A name for it; notes stay."},
+        {"note_id", "A name for it; it stays as long as its owner is known."},
         {"text", "What the operator wrote, without secrets.", "Called back on Friday."},
         {"written_by", "The operator."},
     });
@@ -170,6 +189,8 @@ struct UserFile {
     std::vector<UserRental> rentals;
     std::vector<transfers::AdminTransfer> transfers;
     std::vector<UserNote> notes;
+    std::vector<std::string> former_emails;
+    std::vector<UserRecovery> recoveries;
 };
 UserFile file_of(api::Call& call, AccountId account);
 

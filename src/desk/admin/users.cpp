@@ -6,6 +6,7 @@
 #include "admin/store.hpp"
 #include "base/letters.hpp"
 #include "closing/closing.hpp"
+#include "credits/credits.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "transfers/settlement.hpp"
 
@@ -121,7 +122,11 @@ Plan plan_of(const Record& user, const SetSuspension& wish) {
             : "The account can sign in again, and its API keys work again; sessions from before do "
               "not.";
     plan.effect = [suspended = wish.suspended](db::Transaction& tx, const Seen& seen, Time now) {
-        return accounts::put_suspension(tx, seen, suspended, now);
+        // As with a freeze: what is signed just now is committed before this, or finds it.
+        if (suspended) transfers::take_signing_turn(tx);
+        if (!accounts::put_suspension(tx, seen, suspended, now)) return false;
+        if (suspended) closing::note_suspension(tx, seen.account);
+        return true;
     };
     return plan;
 }
@@ -151,7 +156,7 @@ Plan plan_of(const Record& user, const ResetMfa& wish) {
 
 // Keeps: once this is answered nothing of the account is signed. Whoever signs holds the turn until
 // the signing is committed, and looks whether the account is frozen after it has the turn.
-Plan plan_of(const Record& user, const SetFreeze& wish) {
+Plan plan_of(const Record& user, const SetFreeze& wish, AccountId by) {
     Plan plan{.action = "set_freeze",
               .reason = wish.reason.value,
               .expected_version = wish.expected_version.value,
@@ -165,9 +170,9 @@ Plan plan_of(const Record& user, const SetFreeze& wish) {
               "new ones, new rentals and higher budgets are refused. Sign-in, API keys and rentals "
               "that run go on."
             : "What had waited is paid, and the account may withdraw and rent again.";
-    plan.effect = [frozen = wish.frozen](db::Transaction& tx, const Seen& seen, Time) {
+    plan.effect = [frozen = wish.frozen, by](db::Transaction& tx, const Seen& seen, Time) {
         if (frozen) transfers::take_signing_turn(tx);
-        return accounts::put_freeze(tx, seen, frozen);
+        return accounts::put_freeze(tx, seen, frozen, by);
     };
     return plan;
 }
@@ -281,11 +286,26 @@ User Users::show(api::Call& call, const UserPath& path) const {
               std::move(file.machines),
               std::move(file.rentals),
               std::move(file.transfers),
-              std::move(file.notes)};
+              std::move(file.notes),
+              std::move(file.former_emails),
+              std::move(file.recoveries),
+              {},
+              {},
+              {}};
+    if (const auto closed = closing::find_closed(call.tx(), row.account_id)) {
+        user.closed_at = closed->closed_at;
+        user.erase_at = closed->erase_at;
+        user.erased_at = closed->erased_at;
+    }
     for (const ledger::Asset asset : ledger::assets) {
         const auto has = ledger::balances(call.tx(), row.account_id, asset);
-        user.balances.push_back(
-            {asset, has.available, has.held, {has.payable}, has.escrow, has.reserved});
+        user.balances.push_back({asset,
+                                 has.available,
+                                 has.held,
+                                 {has.payable},
+                                 has.escrow,
+                                 has.reserved,
+                                 credits::spendable(call.tx(), row.account_id, asset, call.now)});
     }
     return user;
 }
@@ -308,13 +328,17 @@ ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
     return carry_out(call, user, plan_of(user, wish));
 }
 
-// An operator whose own money was stopped does not let it go.
+// An operator whose own money was stopped does not let it go, nor does a friend alone: what one has
+// frozen another ends with a second admin.
 ActionTaken Users::set_freeze(api::Call& call, const UserPath& path, const SetFreeze& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
     if (!wish.frozen && user.account_id == call.caller.account)
         throw Problem(Code::forbidden, "nobody ends the freeze of their own account");
-    return carry_out(call, user, plan_of(user, wish));
+    Plan plan = plan_of(user, wish, call.caller.account);
+    plan.gives_power = !wish.frozen && user.frozen &&
+                       !accounts::was_frozen_by(call.tx(), user.account_id, call.caller.account);
+    return carry_out(call, user, plan);
 }
 
 // What is told is what was revoked, not what was good a moment before.
@@ -446,6 +470,7 @@ void Users::add_guarding_routes(api::Router& router) const {
          .work = api::Work::write,
          .step_up = api::StepUp::admin_sensitive,
          .idempotent = true,
+         .deferral = four_eyes::waits,
          .errors = {Code::not_found,
                     {Code::stale_version, "the account is at another version"},
                     {Code::forbidden, "it would end the freeze of the caller's own account"}}},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "accounts/accounts.hpp"
 #include "accounts/leaving.hpp"
 #include "accounts/settings.hpp"
@@ -13,7 +15,10 @@
 #include "funding/leaving.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/leaving.hpp"
+#include "mail/address.hpp"
 #include "tickets/leaving.hpp"
+#include "transfers/addresses.hpp"
+#include "transfers/adopt.hpp"
 #include "transfers/leaving.hpp"
 #include "wallets/wallets.hpp"
 
@@ -49,6 +54,15 @@ Record require_user(api::Call& call, const UserPath& path) {
     return std::move(*row);
 }
 
+// As it is once nobody else changes it, so that what is looked at next holds. Whoever closes, opens
+// or erases takes the account's turn first, and the row that says so after it.
+Record take_user(api::Call& call, const UserPath& path) {
+    const AccountId id = require_user(call, path).account_id;
+    call.require_step_up();
+    accounts::take_turn(call.tx(), id);
+    return require_user(call, path);
+}
+
 Record own_record(api::Call& call) {
     auto row = accounts::find_record(call.tx(), call.caller.account);
     require(row.has_value(), "a caller has an account");
@@ -61,13 +75,6 @@ Problem stale() {
 
 void require_version(const Record& account, const ExpectedVersion& version) {
     if (version.value != std::to_string(account.version)) throw stale();
-}
-
-void require_no_obstacle(db::Transaction& tx, const Record& account) {
-    std::string sentences;
-    for (const Obstacle& one : find_obstacles(tx, account))
-        sentences += (sentences.empty() ? "" : "; ") + one.message;
-    if (!sentences.empty()) throw Problem(Code::conflict, sentences);
 }
 
 void add_pockets(std::vector<Obstacle>& found, const ledger::Balances& has,
@@ -92,6 +99,25 @@ mail::Message letter(const std::string& brand, const std::string& to, const std:
             .text = fmt::format("{}\n\nIf you did not expect this, write to support.\n", text)};
 }
 
+// That there was mail to whoever runs an agent.
+void forget_mail_to_contact(db::Transaction& tx, AccountId account) {
+    const auto said = agent_accounts::find_profile(tx, account);
+    if (!said || !said->operator_contact) return;
+    if (const auto email = mail::normalized_email(*said->operator_contact))
+        mail::forget_recipient(tx, *email);
+}
+
+// The owner is named by the number alone: what is asked for is kept.
+four_eyes::Wish wish_of(std::string action, const Record& account, const std::string& reason,
+                        std::string consequence) {
+    return {.action = std::move(action),
+            .target = {"account", to_string(account.account_id)},
+            .about = account.account_id,
+            .reason = reason,
+            .consequence = std::move(consequence),
+            .seen = fmt::format("version {}", account.version)};
+}
+
 audit::Event event_of(const api::Call& call, std::string action, AccountId account,
                       std::optional<std::string> reason) {
     return {.actor = audit::Actor::of(call.caller.account),
@@ -103,12 +129,20 @@ audit::Event event_of(const api::Call& call, std::string action, AccountId accou
 
 }  // namespace
 
-std::vector<Obstacle> find_obstacles(db::Transaction& tx, const Record& account) {
+std::vector<Obstacle> Closing::find_obstacles(db::Transaction& tx, const Record& account) const {
     std::vector<Obstacle> found;
     if (account.role == accounts::Role::admin || account.desk_role)
         found.push_back({ObstacleCode::OPERATOR, "the account is an operator's: end that first"});
+    // Whoever is looked into does not leave with what is known of them.
+    if (account.frozen || transfers::is_frozen(tx, account.account_id))
+        found.push_back({ObstacleCode::FROZEN, "the account is frozen: write to support"});
     for (const ledger::Asset asset : ledger::assets)
         add_pockets(found, ledger::balances(tx, account.account_id, asset), ledger::name(asset));
+    const bool is_said = std::any_of(found.begin(), found.end(), [](const Obstacle& one) {
+        return one.code == ObstacleCode::DISPUTES;
+    });
+    if (!is_said && above_.is_under_dispute(tx, account.account_id))
+        found.push_back({ObstacleCode::DISPUTES, "a rental is under dispute: wait for its end"});
     if (funding::count_waiting_claims(tx, account.account_id) > 0)
         found.push_back({ObstacleCode::CLAIMS,
                          "a claimed transfer waits for the chain: let it be credited, or cancel "
@@ -117,6 +151,13 @@ std::vector<Obstacle> find_obstacles(db::Transaction& tx, const Record& account)
         found.push_back(
             {ObstacleCode::MACHINES, fmt::format("{} machines are enrolled: retire them", owned)});
     return found;
+}
+
+void Closing::require_no_obstacle(db::Transaction& tx, const Record& account) const {
+    std::string sentences;
+    for (const Obstacle& one : find_obstacles(tx, account))
+        sentences += (sentences.empty() ? "" : "; ") + one.message;
+    if (!sentences.empty()) throw Problem(Code::conflict, sentences);
 }
 
 void require_not_closed(db::Transaction& tx, AccountId account) {
@@ -142,16 +183,29 @@ ClosingDone Closing::close_own(api::Call& call, const CloseAccount& wish) const 
     return shut(call, account, wish.erase.value_or(false), std::nullopt);
 }
 
+// An operator who has the owner forgotten, now or later, asks a second one.
 ClosingDone Closing::close(api::Call& call, const UserPath& path, const CloseUser& wish) const {
-    const Record account = require_user(call, path);
-    call.require_step_up();
+    const Record account = take_user(call, path);
     require_version(account, wish.expected_version);
-    return shut(call, account, wish.erase.value_or(false), wish.reason.value);
+    const bool erase = wish.erase.value_or(false);
+    if (erase) {
+        require_not_closed(call.tx(), account.account_id);
+        require_no_obstacle(call.tx(), account);
+        four_eyes::require_second(
+            call, outbox_,
+            wish_of("close_account", account, wish.reason.value,
+                    fmt::format("Account {} is closed, and its owner is forgotten {} days later; "
+                                "that cannot be undone.",
+                                to_string(account.account_id),
+                                *call.settings<Settings>().erase_after_days)));
+    }
+    return shut(call, account, erase, wish.reason.value);
 }
 
 // Keeps: an account is closed with nothing in it and nothing on its way. Whoever asks for a
-// transfer takes the same turn, and whoever rents finds nothing to hold. What comes to it later, a
-// refund, is still its own: an operator opens it again.
+// transfer, or rents by a credit, takes the same turn, and whoever rents otherwise finds nothing to
+// hold. What comes to it later, a refund, is still its own: an operator opens it again, and what is
+// left of its credits then is good until it expires.
 ClosingDone Closing::shut(api::Call& call, const Record& account, bool erase,
                           const std::optional<std::string>& reason) const {
     db::Transaction& tx = call.tx();
@@ -167,6 +221,8 @@ ClosingDone Closing::shut(api::Call& call, const Record& account, bool erase,
     require_no_obstacle(tx, account);
     funding::cancel_intents(tx, id);
     transfers::call_off_parked(tx, id, call.now);
+    machines::end_enrollments(tx, id);
+    above_.call_off(call.context(), id);
     if (!accounts::shut(tx, {id, account.version}, call.now)) throw stale();
     ClosingDone done{id, row.closed_at, row.erase_at, {}, {}, {}};
     done.consequence = fmt::format(
@@ -187,8 +243,7 @@ ClosingDone Closing::shut(api::Call& call, const Record& account, bool erase,
 
 ClosingDone Closing::reopen(api::Call& call, const UserPath& path,
                             const ClosingDecision& wish) const {
-    const Record account = require_user(call, path);
-    call.require_step_up();
+    const Record account = take_user(call, path);
     require_version(account, wish.expected_version);
     const auto row = find_closed(call.tx(), account.account_id);
     if (!row) throw Problem(Code::conflict, "the account is not closed");
@@ -214,8 +269,7 @@ ClosingDone Closing::reopen(api::Call& call, const UserPath& path,
 // over their own.
 ClosingDone Closing::erase(api::Call& call, const UserPath& path,
                            const ClosingDecision& wish) const {
-    const Record account = require_user(call, path);
-    call.require_step_up();
+    const Record account = take_user(call, path);
     require_version(account, wish.expected_version);
     const auto row = find_closed(call.tx(), account.account_id);
     if (!row) throw Problem(Code::conflict, "the account is open: close it first");
@@ -223,15 +277,9 @@ ClosingDone Closing::erase(api::Call& call, const UserPath& path,
     require_no_obstacle(call.tx(), account);
     four_eyes::require_second(
         call, outbox_,
-        {.action = "erase_account",
-         .target = {"account", to_string(account.account_id)},
-         .about = account.account_id,
-         .reason = wish.reason.value,
-         .consequence =
-             fmt::format("The owner of account {}, {}, is forgotten; this cannot be "
-                         "undone.",
-                         to_string(account.account_id), account.email.value_or("an agent")),
-         .seen = "version " + wish.expected_version.value});
+        wish_of("erase_account", account, wish.reason.value,
+                fmt::format("The owner of account {} is forgotten; this cannot be undone.",
+                            to_string(account.account_id))));
     forget(call.context(), account, accounts::brand(call));
     ClosingDone done{account.account_id, row->closed_at, {}, call.now, {}, {}};
     done.consequence = "The account's owner is forgotten; what the books need stays.";
@@ -248,10 +296,12 @@ void Closing::forget(db::Context context, const Record& account, const std::stri
         throw Problem(Code::conflict, "the account is open again, or erased already");
     for (const wallets::Binding& binding : wallets::list_bindings(tx, id))
         if (!binding.unlinked_at) wallets::unlink(tx, binding.binding_id, context.now);
-    transfers::forget_addresses(tx, id);
     machines::forget_labels(tx, id);
     tickets::forget_words(tx, id);
+    forget_mail_to_contact(tx, id);
     agent_accounts::forget_profile(tx, id);
+    four_eyes::forget_account(tx, id, context.now);
+    above_.forget(tx, id);
     if (account.email) {
         mail::forget_recipient(tx, *account.email);
         std::string text = "Your account was erased. What stays of it, and why:\n";
@@ -259,7 +309,8 @@ void Closing::forget(db::Context context, const Record& account, const std::stri
         outbox_.send(context, letter(brand, *account.email, "your account was erased", text));
     }
     accounts::forget_person(tx, account, context.now);
-    events::forget(tx, account.account_id);
+    transfers::forget_addresses(context, id);
+    events::forget(tx, id);
 }
 
 // One that something stands in the way of waits for another day.
@@ -274,7 +325,7 @@ void Closing::erase_due(worker::Attempt& attempt, const TaskParts& parts, Accoun
         // Opened again, or erased, at this very moment.
         if (!row || row->erased_at || !row->erase_at || *row->erase_at > context.now) return true;
         if (!find_obstacles(tx, *record).empty()) {
-            postpone(tx, account, context.now + one_day);
+            postpone(tx, account, context.now, context.now + one_day);
             return false;
         }
         forget(context, *record, brand);

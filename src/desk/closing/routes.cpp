@@ -80,6 +80,7 @@ void Closing::add_operator_routes(api::Router& router) const {
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = errors},
                [this](Call& call, const Path<UserPath>& path, const Body<CloseUser>& body) {
                    return close(call, *path, *body);

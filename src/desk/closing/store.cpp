@@ -1,5 +1,7 @@
 #include "closing/store.hpp"
 
+#include "closing/closing.hpp"
+
 namespace berth::closing {
 namespace {
 
@@ -15,6 +17,10 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "CREATE INDEX closed_accounts_due ON closed_accounts (erase_at) "
             "  WHERE erased_at IS NULL;"},
+    // Since when an erasure that is due finds something in the account.
+    {.feature = "closing",
+     .number = 2,
+     .sql = "ALTER TABLE closed_accounts ADD COLUMN postponed_at @int;"},
 };
 
 const db::Query<ClosedRow> find_closed_sql("SELECT {} FROM closed_accounts WHERE account_id = $1");
@@ -29,7 +35,10 @@ constexpr std::string_view list_due_sql =
     "SELECT account_id FROM closed_accounts WHERE erased_at IS NULL AND erase_at <= $1 "
     "ORDER BY erase_at, account_id LIMIT $2";
 constexpr std::string_view postpone_sql =
-    "UPDATE closed_accounts SET erase_at = $2 WHERE account_id = $1 AND erased_at IS NULL";
+    "UPDATE closed_accounts SET erase_at = $3, postponed_at = COALESCE(postponed_at, $2) "
+    "WHERE account_id = $1 AND erased_at IS NULL";
+constexpr std::string_view note_suspension_sql =
+    "UPDATE closed_accounts SET was_suspended = 1 WHERE account_id = $1";
 
 }  // namespace
 
@@ -55,8 +64,12 @@ std::vector<AccountId> list_due(db::Transaction& tx, Time now, std::int64_t rows
     return tx.fetch_values<AccountId>(list_due_sql, now, rows_max);
 }
 
-void postpone(db::Transaction& tx, AccountId account, Time until) {
-    tx.run(postpone_sql, account, until);
+void postpone(db::Transaction& tx, AccountId account, Time now, Time until) {
+    tx.run(postpone_sql, account, now, until);
+}
+
+void note_suspension(db::Transaction& tx, AccountId account) {
+    tx.run(note_suspension_sql, account);
 }
 
 }  // namespace berth::closing

@@ -26,7 +26,8 @@ bool remove_closed(db::Transaction& tx, AccountId account);
 bool mark_erased(db::Transaction& tx, AccountId account, Time now);
 // Those whose time has come, longest due first.
 std::vector<AccountId> list_due(db::Transaction& tx, Time now, std::int64_t rows_max);
-void postpone(db::Transaction& tx, AccountId account, Time until);
+// Something is in it; when that was first met stays known.
+void postpone(db::Transaction& tx, AccountId account, Time now, Time until);
 
 extern const std::span<const db::Migration> migrations;
 

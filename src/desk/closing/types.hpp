@@ -24,9 +24,19 @@ constexpr auto wire_docs(const UserPath*) {
 }
 
 // Why an account cannot be closed, or erased, as it is now.
-enum class ObstacleCode { OPERATOR, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT, CLAIMS, MACHINES };
-BOOST_DESCRIBE_ENUM(ObstacleCode, OPERATOR, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT, CLAIMS,
-                    MACHINES)
+enum class ObstacleCode {
+    OPERATOR,
+    FROZEN,
+    BALANCE,
+    RENTALS,
+    DISPUTES,
+    TRANSFERS,
+    DEBT,
+    CLAIMS,
+    MACHINES
+};
+BOOST_DESCRIBE_ENUM(ObstacleCode, OPERATOR, FROZEN, BALANCE, RENTALS, DISPUTES, TRANSFERS, DEBT,
+                    CLAIMS, MACHINES)
 
 struct Obstacle {
     ObstacleCode code{};
@@ -135,20 +145,24 @@ constexpr auto wire_docs(const ClosingDone*) {
 struct ExportedAccount {
     accounts::Kind account_kind = accounts::Kind::human;
     wire::Nullable<std::string> email;
+    std::vector<std::string> former_emails;
     accounts::Role role = accounts::Role::renter;
     bool host_capability = false;
     bool suspended = false;
+    bool frozen = false;
     bool mfa_enrolled = false;
     Time created_at;
     wire::Nullable<Time> last_sign_in_at;
     std::vector<std::string> networks;
 };
 BOOST_DESCRIBE_STRUCT(ExportedAccount, (),
-                      (account_kind, email, role, host_capability, suspended, mfa_enrolled,
-                       created_at, last_sign_in_at, networks))
+                      (account_kind, email, former_emails, role, host_capability, suspended, frozen,
+                       mfa_enrolled, created_at, last_sign_in_at, networks))
 constexpr auto wire_docs(const ExportedAccount*) {
     return std::to_array<wire::Doc>({
         {"email", "Null of an agent.", "ada@example.org"},
+        {"former_emails", "Addresses that it signed in by before.", "ada@example.com"},
+        {"frozen", "Whether an operator has stopped all that leaves it.", "false"},
         {"host_capability", "Whether it may rent out machines.", "false"},
         {"mfa_enrolled", "Whether it has an authenticator.", "false"},
         {"last_sign_in_at", "Null when nobody signed in yet.", "null"},
@@ -205,9 +219,9 @@ constexpr auto wire_docs(const AccountExport*) {
         {"account", "How one gets into it."},
         {"agent", "What an agent said of itself; null of a person.", "null"},
         {"sections",
-         "What the API shows the account, list by list, whole: sessions, keys, wallets, balances, "
-         "entries, deposits, withdrawals, payouts, addresses, rentals, machines, earnings, "
-         "tickets.",
+         "What the API shows the account, list by list, whole: sessions, keys, wallets, "
+         "recoveries, balances, entries with all that was paid in, credits, funding intents, "
+         "withdrawals, payouts, addresses, rentals, machines, earnings, tickets.",
          "null"},
         {"events", "What the audit record has about the account, newest first."},
         {"cut", "Sections that were too long to be whole; their own routes page through the rest.",

@@ -82,6 +82,10 @@ std::vector<std::string> note_start(db::Context context, const mail::Outbox& out
 // among it. How many there were.
 std::int64_t end_waiting(db::Transaction& tx, Time now);
 
+// Forgets what was written of an account whose owner is forgotten: reasons, consequences and
+// requests. Who asked, who decided and when stays; what waits about it is over.
+void forget_account(db::Transaction& tx, AccountId account, Time now);
+
 class FourEyes {
 public:
     // Carries out what a command asked for, in the transaction of the confirmation; gives a JSON

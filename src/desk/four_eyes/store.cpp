@@ -84,6 +84,11 @@ constexpr std::string_view put_start_sql = "UPDATE four_eyes_guard SET mode = $1
 // Nobody has decided it: its time is over.
 constexpr std::string_view end_waiting_sql =
     "UPDATE pending_actions SET expires_at = $1 WHERE state = 'waiting' AND expires_at > $1";
+constexpr std::string_view forget_account_sql =
+    "UPDATE pending_actions SET reason = 'erased', consequence = 'erased', body = '', "
+    "decision_reason = CASE WHEN decision_reason IS NULL THEN NULL ELSE 'erased' END, "
+    "expires_at = CASE WHEN state = 'waiting' AND expires_at > $2 THEN $2 ELSE expires_at END "
+    "WHERE about = $1 OR gains = $1";
 constexpr std::string_view take_turn_sql = "UPDATE four_eyes_guard SET taken = taken + 1";
 constexpr std::string_view decided_alone_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM decided_alone "
@@ -134,6 +139,10 @@ void put_start(db::Transaction& tx, const Start& start) {
 
 std::int64_t end_waiting(db::Transaction& tx, Time now) {
     return tx.run(end_waiting_sql, now).affected;
+}
+
+void forget_account(db::Transaction& tx, AccountId account, Time now) {
+    tx.run(forget_account_sql, account, now);
 }
 
 void take_turn(db::Transaction& tx) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/mailbox.hpp"
 #include "accounts/settings.hpp"
 #include "audit/audit.hpp"
 #include "base/letters.hpp"
@@ -45,6 +46,11 @@ Allowed meant(const NewGuest& request) {
     return row;
 }
 
+// The record is never erased, so an address of mail is in it by its ends alone.
+std::string recorded(const Allowed& row) {
+    return row.kind == AllowedKind::email ? accounts::masked_email(row.value) : row.value;
+}
+
 audit::Event event_of(const api::Call& call, const Allowed& row, std::string action,
                       const std::string& reason) {
     const bool added = action == "allow_entrance";
@@ -53,8 +59,8 @@ audit::Event event_of(const api::Call& call, const Allowed& row, std::string act
             .target = {"allow_list", to_string(row.allowed_id)},
             .reason = reason,
             .changes = {{std::string(enum_name(row.kind)),
-                         added ? std::nullopt : std::optional(row.value),
-                         added ? std::optional(row.value) : std::nullopt}},
+                         added ? std::nullopt : std::optional(recorded(row)),
+                         added ? std::optional(recorded(row)) : std::nullopt}},
             .request = call.request_id};
 }
 

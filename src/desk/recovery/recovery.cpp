@@ -9,12 +9,15 @@
 #include "agent_accounts/agents.hpp"
 #include "audit/audit.hpp"
 #include "base/redaction.hpp"
+#include "closing/closing.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "mail/address.hpp"
 #include "recovery/settings.hpp"
 #include "transfers/addresses.hpp"
+#include "transfers/call_back.hpp"
+#include "transfers/settlement.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::recovery {
@@ -27,10 +30,23 @@ RecoveryState state_of(const RecoveryRow& row, Time now) {
     return over ? RecoveryState::expired : row.state;
 }
 
-// Whoever reads the mailbox that is said to be lost contradicts the recovery.
-bool signed_in_since(const RecoveryRow& row, const std::optional<Record>& account) {
-    return row.kind == RecoveryKind::email && account && account->last_sign_in_at &&
-           *account->last_sign_in_at > row.opened_at;
+// Whoever uses the mailbox or the wallet that is said to be lost contradicts the recovery. Where
+// nobody could be told of it, whoever uses a key of the account does so, too: its owner lets the
+// keys rest, or has the account suspended.
+bool signed_in_since(api::Call& call, const RecoveryRow& row) {
+    if (row.state != RecoveryState::waiting) return false;
+    if (row.kind == RecoveryKind::email)
+        return accounts::was_entered(call.tx(), row.account_id, row.opened_at);
+    const crypto::Address fresh = crypto::parse_address(row.wallet.value()).value();
+    return wallets::has_signed(call.tx(), row.account_id, fresh, row.opened_at) ||
+           (row.told == 0 && accounts::was_key_used(call.tx(), row.account_id, row.opened_at));
+}
+
+std::vector<Objection> objections_of(api::Call& call, const RecoveryRow& row) {
+    std::vector<Objection> objections;
+    for (const NoticeRow& notice : list_objected(call.tx(), row.recovery_id))
+        objections.push_back({notice.address, notice.objected_at.value()});
+    return objections;
 }
 
 Recovery shown(api::Call& call, const RecoveryRow& row) {
@@ -44,7 +60,9 @@ Recovery shown(api::Call& call, const RecoveryRow& row) {
             row.reason,
             wire::decode<std::vector<std::string>>(row.evidence),
             {row.told},
-            signed_in_since(row, accounts::find_record(call.tx(), row.account_id)),
+            signed_in_since(call, row),
+            row.was_suspended,
+            objections_of(call, row),
             row.opened_by,
             row.opened_at,
             row.ready_at,
@@ -61,8 +79,8 @@ std::string replacement(const RecoveryRow& row) {
 }
 
 OwnRecovery shown_to_owner(const RecoveryRow& row, Time now) {
-    return {row.recovery_id,  row.kind,      state_of(row, now),
-            replacement(row), row.opened_at, row.ready_at};
+    return {row.recovery_id,        row.kind,      state_of(row, now), replacement(row),
+            row.lost_authenticator, row.opened_at, row.ready_at};
 }
 
 RecoveryRow require_recovery(api::Call& call, RecoveryId id) {
@@ -89,6 +107,8 @@ void check_email(api::Call& call, const Record& account, const std::string& emai
         throw Problem(Code::conflict, "an agent has no mailbox: name the wallet that it has now");
     if (accounts::find_account_by_email(call.tx(), email))
         throw Problem(Code::conflict, "body.email: this address has an account, or is this one's");
+    if (accounts::is_promised(call.tx(), email, account.account_id, call.now))
+        throw Problem(Code::conflict, "body.email: another account is to be reached by it");
 }
 
 void check_wallet(api::Call& call, const Record& account, const crypto::Address& wallet) {
@@ -123,6 +143,7 @@ RecoveryRow planned(api::Call& call, const Record& account, const NewRecovery& r
         evidence.push_back(without_unnamed_secrets(text.value));
     row.recovery_id = call.make_id<RecoveryId>();
     row.account_id = account.account_id;
+    row.was_suspended = account.suspended;
     row.reason = without_unnamed_secrets(request.reason.value);
     row.evidence = wire::encode(evidence);
     row.opened_by = call.caller.account;
@@ -161,6 +182,37 @@ std::set<std::string> known_addresses(api::Call& call, const RecoveryRow& row,
     return all;
 }
 
+// What everybody reads who may be the owner.
+std::string question(const RecoveryRow& row, const std::string& link) {
+    const bool mailbox = row.kind == RecoveryKind::email;
+    return fmt::format(
+        "An operator was told that the {} of an account was lost, and that {} is to take its "
+        "place.{}{} The account is {}. Nothing has changed yet.\n\nIf it is yours and you did not "
+        "ask for this, or if you know nothing of it, object until {}: open this link and press "
+        "the button.\n{}\n\nIf you asked for it, there is nothing to do but wait.",
+        mailbox ? "mailbox" : "wallet", replacement(row),
+        row.lost_authenticator ? " Its authenticator would go as well." : "",
+        mailbox ? " Nobody can sign in by that address before." : "", to_string(row.account_id),
+        to_rfc3339(row.ready_at), link);
+}
+
+// Keeps: what a thief asked for before is not paid after the owner is back, and its money is the
+// account's again. The settler signs from the same state by a conditional update. How many.
+std::size_t call_off_transfers(api::Call& call, AccountId account) {
+    constexpr std::int64_t rows_max = 1000;  // far more than one account may have open
+    const transfers::TransferFilter wanted{.account = account,
+                                           .state = transfers::TransferState::INTENT};
+    std::size_t ended = 0;
+    for (const transfers::TransferRow& row :
+         transfers::list_transfers_like(call.tx(), wanted, std::nullopt, rows_max)) {
+        if (row.kind == transfers::TransferKind::return_) continue;
+        transfers::end_unsigned({call.tx(), call.random, call.now}, row,
+                                {.reason = "called off: the account was recovered"});
+        ++ended;
+    }
+    return ended;
+}
+
 audit::Event event_of(const api::Call& call, const RecoveryRow& row, std::string action,
                       AccountId by) {
     return {.actor = audit::Actor::of(by),
@@ -193,9 +245,12 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
     if (request.wallet && request.lost_authenticator)
         throw Problem(Code::invalid_input, "body.lost_authenticator: an agent has none");
     if (request.wallet) parse_wallet(request.wallet->value);
-    const Record account = require_record(call, request.account_id);
+    require_record(call, request.account_id);
     call.require_step_up();
-    refuse_own(call, account.account_id);
+    refuse_own(call, request.account_id);
+    accounts::take_turn(call.tx(), request.account_id);
+    const Record account = require_record(call, request.account_id);
+    closing::require_not_closed(call.tx(), account.account_id);
     RecoveryRow row = planned(call, account, request);
     four_eyes::require_second(
         call, outbox_,
@@ -207,22 +262,13 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
          .consequence = fmt::format("Account {}, {}: {}", to_string(account.account_id),
                                     account.email.value_or("an agent"), consequence(row)),
          .seen = fmt::format("version {}", account.version)});
-    const std::string token = crypto::make_token(issued::objection, call.random);
-    row.token_hash = to_hex(crypto::sha256(token));
     row.told = static_cast<std::int64_t>(known_addresses(call, row, account).size());
     if (!add_recovery(call.tx(), row))
         throw Problem(Code::conflict, "a recovery of this account waits already");
-    tell(call, row, account,
-         {"somebody asks for an account of yours",
-          fmt::format(
-              "An operator was told that the {} of an account was lost, and that {} is to take its "
-              "place. The account is {}. Nothing has changed yet.\n\nIf it is yours and you did "
-              "not ask for this, or if you know nothing of it, object until {}: open this link "
-              "and press the button.\n{}/recovery/{}#{}\n\nIf you asked for it, there is nothing "
-              "to do but wait.",
-              row.kind == RecoveryKind::email ? "mailbox" : "wallet", replacement(row),
-              to_string(row.account_id), to_rfc3339(row.ready_at), site_.base_url,
-              to_string(row.recovery_id), token)});
+    if (row.email &&
+        !accounts::promise_email(call.tx(), {*row.email, row.account_id, row.expires_at}, call.now))
+        throw Problem(Code::conflict, "body.email: another account is to be reached by it");
+    ask_addresses(call, row, account);
     audit::Event event = event_of(call, row, "open_recovery", call.caller.account);
     event.reason = row.reason;
     event.changes.push_back({"addresses_told", std::nullopt, std::to_string(row.told)});
@@ -230,7 +276,23 @@ Recovery Recoveries::open(api::Call& call, const NewRecovery& request) const {
     return shown(call, row);
 }
 
+// A link of its own to each, so that it shows who objected.
+void Recoveries::ask_addresses(api::Call& call, const RecoveryRow& row,
+                               const Record& account) const {
+    for (const std::string& email : known_addresses(call, row, account)) {
+        const std::string token = crypto::make_token(issued::objection, call.random);
+        add_notice(call.tx(), {.token_hash = to_hex(crypto::sha256(token)),
+                               .recovery_id = row.recovery_id,
+                               .address = accounts::masked_email(email),
+                               .lost = row.kind == RecoveryKind::email && email == account.email});
+        const std::string link =
+            fmt::format("{}/recovery/{}#{}", site_.base_url, to_string(row.recovery_id), token);
+        send(call, email, {"somebody asks for an account of yours", question(row, link)});
+    }
+}
+
 // Keeps: it happens once, after its time, and not when somebody objected or signed in meanwhile.
+// Whoever signs transfers takes the first of the two turns as well.
 Recovery Recoveries::complete(api::Call& call, const RecoveryPath& path,
                               const RecoveryDecision& decision) const {
     RecoveryRow row = require_recovery(call, path.id);
@@ -240,12 +302,15 @@ Recovery Recoveries::complete(api::Call& call, const RecoveryPath& path,
     if (call.now < row.ready_at)
         throw Problem(Code::conflict, fmt::format("the account's addresses may object until {}",
                                                   to_rfc3339(row.ready_at)));
+    transfers::take_signing_turn(call.tx());
     accounts::take_turn(call.tx(), row.account_id);
+    closing::require_not_closed(call.tx(), row.account_id);
     const Record before = require_record(call, row.account_id);
-    if (signed_in_since(row, before))
+    if (signed_in_since(call, row))
         throw Problem(Code::conflict,
-                      "somebody signed in by the mailbox that is said to be lost; if that was not "
-                      "the owner, suspend the account and ask anew");
+                      "somebody used the mailbox, wallet or keys of the account meanwhile; if that "
+                      "was not the owner, suspend the account and ask anew");
+    overrule_objections(call, row, before, decision);
     row.state = RecoveryState::completed;
     row.ended_by = call.caller.account;
     row.ended_at = call.now;
@@ -255,14 +320,39 @@ Recovery Recoveries::complete(api::Call& call, const RecoveryPath& path,
     tell(call, row, before,
          {"an account of yours was recovered",
           fmt::format("The account {} is reached by {} from now on. Its sessions, API keys and "
-                      "saved addresses have ended.\n\nIf this was not you, write to support at "
+                      "saved addresses have ended{}, and withdrawals and payouts that were not "
+                      "sent yet are called off.\n\nIf this was not you, write to support at "
                       "once.",
-                      to_string(row.account_id), replacement(row))});
+                      to_string(row.account_id), replacement(row),
+                      row.lost_authenticator ? ", its authenticator is gone" : "")});
+    const std::size_t called_off = call_off_transfers(call, row.account_id);
     carry_out(call, row);
     audit::Event event = event_of(call, row, "complete_recovery", call.caller.account);
     event.reason = row.end_reason;
+    event.changes.push_back({"transfers_called_off", std::nullopt, std::to_string(called_off)});
     audit::record(call.context(), event);
     return shown(call, row);
+}
+
+// Keeps: who reads the mailbox of a suspended account that is said to be lost, a thief perhaps,
+// does not keep the owner out for ever; but one admin alone does not pass over an objection either.
+void Recoveries::overrule_objections(api::Call& call, const RecoveryRow& row, const Record& account,
+                                     const RecoveryDecision& decision) const {
+    const auto objections = objections_of(call, row);
+    if (objections.empty()) return;
+    std::string from;
+    for (const Objection& one : objections) from += (from.empty() ? "" : ", ") + one.address;
+    four_eyes::require_second(
+        call, outbox_,
+        {.action = "complete_recovery",
+         .target = {"account", to_string(row.account_id)},
+         .about = row.account_id,
+         .gains = row.account_id,
+         .reason = without_unnamed_secrets(decision.reason.value),
+         .consequence = fmt::format("Account {} is reached by {} from now on, although somebody at "
+                                    "{} objected, which is said to be lost.",
+                                    to_string(row.account_id), replacement(row), from),
+         .seen = fmt::format("version {}, {} objections", account.version, objections.size())});
 }
 
 void Recoveries::carry_out(api::Call& call, const RecoveryRow& row) const {
@@ -277,6 +367,7 @@ void Recoveries::carry_out(api::Call& call, const RecoveryRow& row) const {
             throw Problem(Code::conflict, "the wallet belongs to another account by now");
         wallets::bar_wallets(call.tx(), account, wallet, call.now);
     }
+    accounts::end_promises(call.tx(), account);
     accounts::delete_sessions(call.tx(), account);
     accounts::revoke_keys(call.tx(), account, call.now);
     transfers::forget_addresses(call.context(), account);
@@ -293,6 +384,12 @@ Recovery Recoveries::cancel(api::Call& call, const RecoveryPath& path,
     row.end_reason = without_unnamed_secrets(decision.reason.value);
     if (!end_recovery(call.tx(), row))
         throw Problem(Code::conflict, "this recovery is over already");
+    accounts::end_promises(call.tx(), row.account_id);
+    tell(call, row, require_record(call, row.account_id),
+         {"the recovery of an account was called off",
+          fmt::format("The recovery of the account {} was called off by an operator. Everything "
+                      "stays as it is.",
+                      to_string(row.account_id))});
     audit::Event event = event_of(call, row, "cancel_recovery", call.caller.account);
     event.reason = row.end_reason;
     audit::record(call.context(), event);
@@ -337,17 +434,24 @@ OwnRecovery Recoveries::object(api::Call& call, const RecoveryPath& path) const 
 
 Objected Recoveries::object(api::Call& call, const RecoveryPath& path,
                             const ObjectionToken& token) const {
-    const auto row = crypto::looks_like_token(issued::objection, token.token.value)
-                         ? find_recovery(call.tx(), path.id)
-                         : std::nullopt;
-    if (!row ||
-        !crypto::equal_in_constant_time(row->token_hash, to_hex(crypto::sha256(token.token.value))))
+    const auto notice = crypto::looks_like_token(issued::objection, token.token.value)
+                            ? find_notice(call.tx(), to_hex(crypto::sha256(token.token.value)))
+                            : std::nullopt;
+    if (!notice || notice->recovery_id != path.id)
         throw Problem(Code::authorization_invalid, "the link is wrong");
-    if (row->state != RecoveryState::objected) {
-        require_waiting(*row, call.now);
-        note_objection(call, *row);
+    const RecoveryRow row = require_recovery(call, path.id);
+    if (row.state == RecoveryState::objected) return {row.recovery_id, row.state};
+    require_waiting(row, call.now);
+    const bool is_first = note_objected(call.tx(), notice->token_hash, call.now);
+    if (!row.was_suspended || !notice->lost) {
+        note_objection(call, row);
+        return {row.recovery_id, RecoveryState::objected};
     }
-    return {row->recovery_id, RecoveryState::objected};
+    if (is_first) {
+        warn_support(call, row, notice->address);
+        audit::record(call.context(), event_of(call, row, "doubt_recovery", row.account_id));
+    }
+    return {row.recovery_id, row.state};
 }
 
 void Recoveries::note_objection(api::Call& call, const RecoveryRow& waiting) const {
@@ -358,33 +462,38 @@ void Recoveries::note_objection(api::Call& call, const RecoveryRow& waiting) con
     row.end_reason = "somebody at a known address, or the account itself, objected";
     if (!end_recovery(call.tx(), row))
         throw Problem(Code::conflict, "this recovery is over already");
-    const auto account = accounts::find_record(call.tx(), row.account_id);
-    require(account.has_value(), "a recovery is of an account that is there");
-    tell(call, row, *account,
+    accounts::end_promises(call.tx(), row.account_id);
+    tell(call, row, require_record(call, row.account_id),
          {"the recovery of an account was ended",
           fmt::format("Somebody objected to the recovery of the account {}. Everything stays as it "
                       "is. If it is yours and you are locked out, write to support.",
                       to_string(row.account_id))});
-    const std::string& support = *call.settings<accounts::Contact>().support_email;
-    if (!support.empty())
-        outbox_.send(
-            call.context(),
-            {.to = support,
-             .subject = fmt::format("{}: a recovery met an objection", accounts::brand(call)),
-             .text = fmt::format("Somebody objected to the recovery {} of the account {}. "
-                                 "Either somebody else asked for it, or somebody else "
-                                 "reads the owner's mail: find out which.\n",
-                                 to_string(row.recovery_id), to_string(row.account_id))});
+    warn_support(call, row, "a known address, or the account itself,");
     audit::record(call.context(), event_of(call, row, "object_to_recovery", row.account_id));
 }
 
 void Recoveries::tell(api::Call& call, const RecoveryRow& row, const Record& account,
                       const News& news) const {
-    for (const std::string& email : known_addresses(call, row, account))
-        outbox_.send(call.context(),
-                     {.to = email,
-                      .subject = fmt::format("{}: {}", accounts::brand(call), news.subject),
-                      .text = news.text + "\n"});
+    for (const std::string& email : known_addresses(call, row, account)) send(call, email, news);
+}
+
+void Recoveries::send(api::Call& call, const std::string& email, const News& news) const {
+    outbox_.send(call.context(),
+                 {.to = email,
+                  .subject = fmt::format("{}: {}", accounts::brand(call), news.subject),
+                  .text = news.text + "\n"});
+}
+
+void Recoveries::warn_support(api::Call& call, const RecoveryRow& row,
+                              const std::string& who) const {
+    const std::string& support = *call.settings<accounts::Contact>().support_email;
+    if (support.empty()) return;
+    send(call, support,
+         {"a recovery met an objection",
+          fmt::format("Somebody at {} objected to the recovery {} of the account {}. Either "
+                      "somebody else asked for it, or somebody else reads the owner's mail: find "
+                      "out which.",
+                      who, to_string(row.recovery_id), to_string(row.account_id))});
 }
 
 }  // namespace berth::recovery

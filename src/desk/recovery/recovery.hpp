@@ -1,6 +1,7 @@
 // Assisted recovery: a person who lost the mailbox, or an agent that lost the wallet, gets another
 // one in its place by the word of two admins. Every address that the account is known by is told
-// first and has time to object; one objection ends it. Nothing of the account changes before.
+// first and has time to object; one objection ends it, but for one from the lost mailbox of an
+// account that is suspended. Nothing of the account changes before.
 #pragma once
 
 #include "accounts/operators.hpp"
@@ -41,8 +42,15 @@ private:
         std::string text;
     };
     void add_own_routes(api::Router& router) const;
+    void ask_addresses(api::Call& call, const RecoveryRow& row,
+                       const accounts::Record& account) const;
     void tell(api::Call& call, const RecoveryRow& row, const accounts::Record& account,
               const News& news) const;
+    void send(api::Call& call, const std::string& email, const News& news) const;
+    void warn_support(api::Call& call, const RecoveryRow& row, const std::string& who) const;
+    void overrule_objections(api::Call& call, const RecoveryRow& row,
+                             const accounts::Record& account,
+                             const RecoveryDecision& decision) const;
     void note_objection(api::Call& call, const RecoveryRow& row) const;
     void carry_out(api::Call& call, const RecoveryRow& row) const;
 

@@ -32,7 +32,9 @@ button.addEventListener('click', async () => {
     return;
   }
   history.replaceState(null, '', location.pathname);
-  status.textContent = 'It was ended. The account stays as it is.';
+  status.textContent = body.state === 'objected'
+    ? 'It was ended. The account stays as it is.'
+    : 'Your objection was noted. Operators look into it before anything changes.';
 });
 )";
 
@@ -85,6 +87,7 @@ void Recoveries::add_routes(api::Router& router) const {
                 .errors = {own_account,
                            Code::not_found,
                            {Code::conflict, "a recovery of the account waits already"},
+                           {Code::conflict, "the account is closed"},
                            {Code::conflict, "the address or wallet belongs to an account"},
                            {Code::conflict,
                             "a person's account has no wallet, or an agent's no "
@@ -99,10 +102,16 @@ void Recoveries::add_routes(api::Router& router) const {
                 .work = Work::write,
                 .step_up = StepUp::admin_sensitive,
                 .idempotent = true,
+                .deferral = four_eyes::waits,
                 .errors = {own_account,
                            Code::not_found,
                            {Code::conflict, "there is still time to object"},
-                           {Code::conflict, "somebody signed in by the lost mailbox meanwhile"},
+                           {Code::conflict,
+                            "somebody used the lost mailbox or wallet meanwhile, or, where nobody "
+                            "could be told, a key"},
+                           {Code::conflict, "the account is closed"},
+                           {Code::unavailable,
+                            "payments are being compared with the chain; try again later"},
                            {Code::conflict, "the address or wallet belongs to an account by now"},
                            is_over}},
                [this](Call& call, const Path<RecoveryPath>& path,

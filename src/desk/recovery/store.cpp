@@ -1,5 +1,6 @@
 #include "recovery/store.hpp"
 
+#include "accounts/mailbox.hpp"
 #include "recovery/recovery.hpp"
 
 namespace berth::recovery {
@@ -36,6 +37,19 @@ constexpr db::Migration history[] = {
             "CREATE INDEX recoveries_by_account ON recoveries (account_id, recovery_id);"
             "CREATE UNIQUE INDEX recoveries_waiting ON recoveries (account_id)"
             "  WHERE state = 'waiting';"},
+    // A link of its own for each address, so that it shows who objected.
+    {.feature = "recovery",
+     .number = 2,
+     .sql = "ALTER TABLE recoveries DROP COLUMN token_hash;"
+            "ALTER TABLE recoveries ADD COLUMN was_suspended @int NOT NULL DEFAULT 0;"
+            "CREATE TABLE recovery_notices ("
+            "  token_hash @text NOT NULL PRIMARY KEY,"
+            "  recovery_id @id NOT NULL,"
+            "  address @text NOT NULL,"
+            "  lost @int NOT NULL,"
+            "  objected_at @int"
+            ") @strict;"
+            "CREATE INDEX recovery_notices_by_recovery ON recovery_notices (recovery_id);"},
 };
 
 const db::Query<RecoveryRow> add_sql(
@@ -57,6 +71,15 @@ const db::Query<RecoveryRow> list_sql(
 constexpr std::string_view end_sql =
     "UPDATE recoveries SET state = $2, ended_by = $3, ended_at = $4, end_reason = $5 "
     "WHERE recovery_id = $1 AND state = 'waiting'";
+constexpr std::string_view list_waiting_sql =
+    "SELECT account_id FROM recoveries WHERE state = 'waiting'";
+const db::Query<NoticeRow> add_notice_sql("INSERT INTO recovery_notices ({}) VALUES ({$})");
+const db::Query<NoticeRow> find_notice_sql("SELECT {} FROM recovery_notices WHERE token_hash = $1");
+constexpr std::string_view note_objected_sql =
+    "UPDATE recovery_notices SET objected_at = $2 WHERE token_hash = $1 AND objected_at IS NULL";
+const db::Query<NoticeRow> list_objected_sql(
+    "SELECT {} FROM recovery_notices WHERE recovery_id = $1 AND objected_at IS NOT NULL "
+    "ORDER BY objected_at, token_hash");
 constexpr std::string_view end_all_sql =
     "UPDATE recoveries SET state = 'cancelled', ended_at = $1, end_reason = $2 "
     "WHERE state = 'waiting'";
@@ -88,7 +111,23 @@ bool end_recovery(db::Transaction& tx, const RecoveryRow& row) {
                .affected == 1;
 }
 
+void add_notice(db::Transaction& tx, const NoticeRow& row) { tx.insert(add_notice_sql, row); }
+
+std::optional<NoticeRow> find_notice(db::Transaction& tx, std::string_view token_hash) {
+    return tx.fetch_one(find_notice_sql, token_hash);
+}
+
+bool note_objected(db::Transaction& tx, std::string_view token_hash, Time now) {
+    return tx.run(note_objected_sql, token_hash, now).affected == 1;
+}
+
+std::vector<NoticeRow> list_objected(db::Transaction& tx, RecoveryId id) {
+    return tx.fetch(list_objected_sql, id);
+}
+
 std::int64_t end_waiting(db::Transaction& tx, Time now) {
+    for (const AccountId account : tx.fetch_values<AccountId>(list_waiting_sql))
+        accounts::end_promises(tx, account);
     return tx.run(end_all_sql, now, "the books were restored; it has to be asked for anew")
         .affected;
 }

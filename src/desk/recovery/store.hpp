@@ -15,9 +15,9 @@ struct RecoveryRow {
     std::optional<std::string> wallet = {};
     bool lost_authenticator = false;
     std::string reason;
-    std::string evidence;    // a JSON array of texts
-    std::string token_hash;  // of the mailed link, in hex
+    std::string evidence;  // a JSON array of texts
     std::int64_t told = 0;
+    bool was_suspended = false;  // the account, when this was opened
     AccountId opened_by;
     Time opened_at;
     Time ready_at;
@@ -28,8 +28,24 @@ struct RecoveryRow {
 };
 BOOST_DESCRIBE_STRUCT(RecoveryRow, (),
                       (recovery_id, account_id, kind, state, email, wallet, lost_authenticator,
-                       reason, evidence, token_hash, told, opened_by, opened_at, ready_at,
+                       reason, evidence, told, was_suspended, opened_by, opened_at, ready_at,
                        expires_at, ended_by, ended_at, end_reason))
+
+// One mail that went out when it was opened, by the token of its link.
+struct NoticeRow {
+    std::string token_hash;  // in hex
+    RecoveryId recovery_id;
+    std::string address;  // only the ends of it
+    bool lost = false;    // it is the mailbox that is said to be lost
+    std::optional<Time> objected_at = {};
+};
+BOOST_DESCRIBE_STRUCT(NoticeRow, (), (token_hash, recovery_id, address, lost, objected_at))
+void add_notice(db::Transaction& tx, const NoticeRow& row);
+std::optional<NoticeRow> find_notice(db::Transaction& tx, std::string_view token_hash);
+// True the first time.
+bool note_objected(db::Transaction& tx, std::string_view token_hash, Time now);
+// Those by which somebody objected, in order.
+std::vector<NoticeRow> list_objected(db::Transaction& tx, RecoveryId id);
 
 // False when one of the same account waits. One whose time is over makes room.
 bool add_recovery(db::Transaction& tx, const RecoveryRow& row);

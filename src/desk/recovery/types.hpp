@@ -88,6 +88,19 @@ constexpr auto wire_docs(const RecoveriesQuery*) {
     });
 }
 
+// Somebody pressed the button behind a mailed link.
+struct Objection {
+    std::string address;
+    Time objected_at;
+};
+BOOST_DESCRIBE_STRUCT(Objection, (), (address, objected_at))
+constexpr auto wire_docs(const Objection*) {
+    return std::to_array<wire::Doc>({
+        {"address", "Where the link was mailed to; only the ends of it.", "a…@example.org"},
+        {"objected_at", "When the button was pressed first."},
+    });
+}
+
 // As operators see it.
 struct Recovery {
     RecoveryId recovery_id;
@@ -101,6 +114,8 @@ struct Recovery {
     std::vector<std::string> evidence;
     wire::Count addresses_told;
     bool signed_in_since = false;
+    bool was_suspended = false;
+    std::vector<Objection> objections;
     AccountId opened_by;
     Time opened_at;
     Time ready_at;
@@ -111,8 +126,8 @@ struct Recovery {
 };
 BOOST_DESCRIBE_STRUCT(Recovery, (),
                       (recovery_id, account_id, kind, state, email, wallet, lost_authenticator,
-                       reason, evidence, addresses_told, signed_in_since, opened_by, opened_at,
-                       ready_at, expires_at, ended_by, ended_at, end_reason))
+                       reason, evidence, addresses_told, signed_in_since, was_suspended, objections,
+                       opened_by, opened_at, ready_at, expires_at, ended_by, ended_at, end_reason))
 constexpr auto wire_docs(const Recovery*) {
     return std::to_array<wire::Doc>({
         {"email", "The address to sign in by afterwards; null of a wallet.", "ada@example.net"},
@@ -122,9 +137,15 @@ constexpr auto wire_docs(const Recovery*) {
         {"evidence", "", "ticket 0193a6"},
         {"addresses_told", "How many addresses got the mail by which one objects.", "2"},
         {"signed_in_since",
-         "Whether somebody signed in by the mailbox that is said to be lost; then it cannot be "
-         "completed.",
+         "Whether somebody, while it waits, got in by the mailbox or signed with the wallet that "
+         "is "
+         "said to be lost; then it cannot be completed.",
          "false"},
+        {"was_suspended",
+         "Whether the account was suspended when it was opened: then an objection from the mailbox "
+         "that is said to be lost does not end it, and a second admin is asked instead.",
+         "false"},
+        {"objections", "Who objected by a mailed link."},
         {"opened_by", "The admin by whose word it was opened."},
         {"opened_at", "When every known address was told."},
         {"ready_at", "When it can be completed, if nobody objects."},
@@ -141,15 +162,19 @@ struct OwnRecovery {
     RecoveryKind kind = RecoveryKind::email;
     RecoveryState state = RecoveryState::waiting;
     std::string replaced_by;
+    bool lost_authenticator = false;
     Time opened_at;
     Time ready_at;
 };
-BOOST_DESCRIBE_STRUCT(OwnRecovery, (), (recovery_id, kind, state, replaced_by, opened_at, ready_at))
+BOOST_DESCRIBE_STRUCT(OwnRecovery, (),
+                      (recovery_id, kind, state, replaced_by, lost_authenticator, opened_at,
+                       ready_at))
 constexpr auto wire_docs(const OwnRecovery*) {
     return std::to_array<wire::Doc>({
         {"kind", "What is said to be lost.", "email"},
         {"replaced_by", "What would take its place; of an address only its ends.",
          "a…@example.net"},
+        {"lost_authenticator", "Whether the authenticator would go as well.", "false"},
         {"opened_at", "When every known address was told."},
         {"ready_at", "Until when one can object for certain."},
     });
@@ -165,5 +190,14 @@ struct Objected {
     RecoveryState state = RecoveryState::objected;
 };
 BOOST_DESCRIBE_STRUCT(Objected, (), (recovery_id, state))
+constexpr auto wire_docs(const Objected*) {
+    return std::to_array<wire::Doc>({
+        {"state",
+         "`objected`; or `waiting` still, where the account is suspended and the link was mailed "
+         "to "
+         "the mailbox that is said to be lost.",
+         "objected"},
+    });
+}
 
 }  // namespace berth::recovery

@@ -61,8 +61,21 @@ std::vector<Period> periods_of(Time from, Time to, By by) {
     return periods;
 }
 
+// What the pocket of promotional credits gains and loses: by campaigns, and by rentals that credits
+// pay for. What is refunded to one is refunded like anything else.
+void add_promotion(FiguresRow& row, const KindSum& sum) {
+    const Micro gained = sum.credit - sum.debit;
+    const bool of_campaign = sum.kind == Kind::campaign_fund || sum.kind == Kind::campaign_end;
+    if (of_campaign)
+        row.campaigns_micro.value += gained;
+    else
+        row.credits_spent_micro.value -= gained;
+    if (sum.kind == Kind::credit_refund) row.refunded_micro += sum.credit;
+}
+
 // Which column a sum stands in. Each kind is counted in one pocket of the movement alone.
 void add_sum(FiguresRow& row, const KindSum& sum) {
+    if (sum.pocket == Pocket::promotions) return add_promotion(row, sum);
     const bool out = sum.pocket == Pocket::outbound;
     const bool fees = sum.pocket == Pocket::fee_income;
     switch (sum.kind) {

@@ -30,7 +30,7 @@ void Reports::add_routes(api::Router& router) const {
         [this](Call& call, const Query<FiguresQuery>& query) { return figures(call, *query); });
     router.add(
         {.method = "GET",
-         .path = "/api/v1/admin/reports/trial-balance",
+         .path = "/api/v1/admin/reports/trial",
          .name = "report_trial_balance",
          .group = "reports",
          .summary = "Debits and credits of every pocket of the books.",

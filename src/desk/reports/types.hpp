@@ -53,17 +53,21 @@ struct FiguresRow {
     Micro gas_micro;
     Micro fees_taken_out_micro;
     Micro debts_covered_micro;
+    SignedMicro credits_spent_micro;
+    SignedMicro campaigns_micro;
 };
 BOOST_DESCRIBE_STRUCT(FiguresRow, (),
                       (period, asset, charged_micro, refunded_micro, fees_micro,
                        host_earnings_micro, received_micro, received_count, withdrawn_micro,
                        withdrawn_count, paid_out_micro, paid_out_count, returned_micro, gas_micro,
-                       fees_taken_out_micro, debts_covered_micro))
+                       fees_taken_out_micro, debts_covered_micro, credits_spent_micro,
+                       campaigns_micro))
 constexpr auto wire_docs(const FiguresRow*) {
     return std::to_array<wire::Doc>({
         {"period", "A day, or a month.", "2026-01"},
-        {"charged_micro", "The volume: what rentals cost their renters.", "20000000"},
-        {"refunded_micro", "Of that and of earlier charges.", "0"},
+        {"charged_micro", "The volume: what rentals cost, paid by balances and by credits.",
+         "20000000"},
+        {"refunded_micro", "Of that and of earlier charges, to balances and to credits.", "0"},
         {"fees_micro", "The service's part of the charges, less what refunds took back.",
          "2000000"},
         {"host_earnings_micro", "The hosts' part, likewise.", "18000000"},
@@ -77,6 +81,10 @@ constexpr auto wire_docs(const FiguresRow*) {
         {"gas_micro", "Booked for gas.", "100000"},
         {"fees_taken_out_micro", "Fee income that the operator took out.", "0"},
         {"debts_covered_micro", "Refunds that the service bore for hosts.", "0"},
+        {"credits_spent_micro",
+         "What promotional credits paid for rentals or are held for them, less what came back.",
+         "0"},
+        {"campaigns_micro", "Capital that was set aside for credits, less what went back.", "0"},
     });
 }
 

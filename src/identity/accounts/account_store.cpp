@@ -40,7 +40,10 @@ constexpr std::string_view become_host_sql =
 constexpr std::string_view set_suspended_sql =
     "UPDATE accounts SET suspended = $2, version = version + 1 WHERE account_id = $1";
 constexpr std::string_view note_sign_in_sql =
-    "UPDATE accounts SET last_sign_in_at = $2 WHERE email = $1";
+    "UPDATE accounts SET last_sign_in_at = CASE WHEN suspended = 0 AND totp_secret IS NULL "
+    "THEN $2 ELSE last_sign_in_at END WHERE email = $1";
+constexpr std::string_view note_whole_sign_in_sql =
+    "UPDATE accounts SET last_sign_in_at = $2 WHERE account_id = $1";
 
 constexpr std::string_view delete_stand_in_sql = "DELETE FROM accounts WHERE account_id = $1";
 constexpr std::string_view set_email_sql =
@@ -51,7 +54,23 @@ constexpr std::string_view keep_former_sql =
 constexpr std::string_view forget_former_sql =
     "DELETE FROM former_emails WHERE account_id = $1 AND email = $2";
 constexpr std::string_view list_former_sql =
-    "SELECT email FROM former_emails WHERE account_id = $1 ORDER BY ended_at DESC, email LIMIT $2";
+    "SELECT email FROM former_emails WHERE account_id = $1 AND (email IN "
+    "(SELECT email FROM former_emails WHERE account_id = $1 "
+    "ORDER BY ended_at DESC, email LIMIT $2) OR email IN "
+    "(SELECT email FROM former_emails WHERE account_id = $1 ORDER BY ended_at, email LIMIT $3)) "
+    "ORDER BY ended_at DESC, email";
+constexpr std::string_view list_former_since_sql =
+    "SELECT email FROM former_emails WHERE account_id = $1 AND ended_at > $2 "
+    "ORDER BY ended_at DESC, email";
+
+constexpr std::string_view promise_email_sql =
+    "INSERT INTO promised_emails (email, account_id, promised_until) VALUES ($1, $2, $3) "
+    "ON CONFLICT (email) DO UPDATE SET account_id = $2, promised_until = $3 "
+    "WHERE promised_emails.account_id = $2 OR promised_emails.promised_until <= $4";
+constexpr std::string_view is_promised_sql =
+    "SELECT COUNT(*) FROM promised_emails WHERE email = $1 AND account_id <> $2 "
+    "AND promised_until > $3";
+constexpr std::string_view end_promises_sql = "DELETE FROM promised_emails WHERE account_id = $1";
 
 constexpr std::string_view add_enrollment_sql =
     "INSERT INTO totp_enrollments (enrollment_id, account_id, sealed_secret, expires_at) "
@@ -190,6 +209,7 @@ bool put_email(db::Context context, AccountId id, std::string_view email) {
     take_turn(tx, id);
     const auto account = find_account(tx, id);
     require(account && account->email, "an address is a person's");
+    if (is_promised(tx, email, id, now)) return false;
     const auto stand_in = AccountId::make(now, random);
     if (tx.run(add_account_sql, stand_in, "human", email, now).affected != 1) return false;
     tx.run(delete_stand_in_sql, stand_in);
@@ -200,8 +220,24 @@ bool put_email(db::Context context, AccountId id, std::string_view email) {
 }
 
 std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id) {
-    return tx.fetch_values<std::string>(list_former_sql, id, former_emails_max);
+    return tx.fetch_values<std::string>(list_former_sql, id, former_emails_max - former_emails_kept,
+                                        former_emails_kept);
 }
+
+std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id, Time since) {
+    return tx.fetch_values<std::string>(list_former_since_sql, id, since);
+}
+
+bool promise_email(db::Transaction& tx, const PromisedEmail& promise, Time now) {
+    return tx.run(promise_email_sql, promise.email, promise.account, promise.until, now).affected ==
+           1;
+}
+
+bool is_promised(db::Transaction& tx, std::string_view email, AccountId besides, Time now) {
+    return tx.fetch_value<std::int64_t>(is_promised_sql, email, besides, now).value() > 0;
+}
+
+void end_promises(db::Transaction& tx, AccountId account) { tx.run(end_promises_sql, account); }
 
 void take_turn(db::Transaction& tx, AccountId id) { tx.run(take_turn_sql, id); }
 
@@ -237,6 +273,10 @@ void set_suspended(db::Transaction& tx, AccountId id, bool suspended) {
 
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now) {
     tx.run(note_sign_in_sql, email, now);
+}
+
+void note_sign_in(db::Transaction& tx, AccountId id, Time now) {
+    tx.run(note_whole_sign_in_sql, id, now);
 }
 
 void add_totp_enrollment(db::Transaction& tx, EnrollmentId id, AccountId account,

@@ -9,8 +9,9 @@ namespace berth::accounts {
 // happens, when the account is at another version.
 bool shut(db::Transaction& tx, const Seen& seen, Time now);
 
-// Forgets who the owner was: mailbox, authenticator, networks, names of keys, the hub's token. The
-// row stays, since the books name the account by its number.
+// Forgets who the owner was: the mailbox and all former ones with their mail and their places on
+// the allow list, authenticator, networks, names of keys, the hub's token. The row stays, since the
+// books name the account by its number.
 void forget_person(db::Transaction& tx, const Record& account, Time now);
 
 // The networks from which somebody got in, as they are kept.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/operators.hpp"
 #include "accounts/settings.hpp"
 #include "base/check.hpp"
 #include "mail/address.hpp"
@@ -9,17 +10,26 @@
 namespace berth::accounts {
 namespace {
 
-constexpr std::string_view new_email_purpose = "new email";
-
 Account own_person(api::Call& call) {
     auto account = find_account(call.tx(), call.caller.account);
     require(account && account->email, "a session belongs to a person");
     return *account;
 }
 
-// A code is for one account and one address.
+// A code is for one account and one address; what others ask for and guess at the same address is
+// counted as theirs, so that nobody keeps the account from it.
 EmailCodes::Order order_of(const Account& account, const std::string& email) {
-    return {std::string(new_email_purpose), email, to_string(account.id), false};
+    return {"new email of " + to_string(account.id), email, to_string(account.id), false};
+}
+
+// Keeps: whoever took an account over neither moves it out of an operator's reach while it is
+// frozen, nor makes so many addresses former ones that the owner's is told of nothing.
+void require_may_change(api::Call& call, const Account& account) {
+    require_not_frozen(call.tx(), account.id);
+    const auto lately = list_former_emails(call.tx(), account.id, call.now - email_changes_window);
+    if (static_cast<std::int64_t>(lately.size()) >= email_changes_max)
+        throw Problem(Code::conflict,
+                      "the address was changed too often in the last 30 days; write to support");
 }
 
 mail::Message code_mail(const api::Call& call, const Site& site, const std::string& email,
@@ -51,6 +61,7 @@ CodeSent Mailboxes::ask(api::Call& call, const NewEmail& request) const {
     call.require_step_up();
     if (email == *account.email)
         throw Problem(Code::conflict, "the account signs in by this address already");
+    require_may_change(call, account);
     const auto issued = codes_.issue(call, order_of(account, email));
     outbox_.send(call.context(), find_account_by_email(call.tx(), email)
                                      ? taken_mail(call, site_, email)
@@ -71,6 +82,7 @@ EmailChanged Mailboxes::confirm(api::Call& call, const ConfirmEmail& request) co
     const std::string email = mail::normalized_email(request.email.value).value();
     const Account account = own_person(call);
     call.require_step_up();
+    require_may_change(call, account);
     codes_.redeem(call, order_of(account, email), request.code.value);
     if (!put_email(call.context(), account.id, email))
         throw Problem(Code::conflict,
@@ -83,7 +95,10 @@ EmailChanged Mailboxes::confirm(api::Call& call, const ConfirmEmail& request) co
         .what = "the address of mail was changed",
         .detail = fmt::format("From now on one signs in by {}.", masked_email(email)),
         .changes = {{"email", masked_email(*account.email), masked_email(email)}}};
-    notices_.mail(call, *account.email, notice);
+    // The one before is among them, and the owner's own, where that was changed a while ago.
+    const Time since = call.now - email_changes_window;
+    for (const std::string& former : list_former_emails(call.tx(), account.id, since))
+        notices_.mail(call, former, notice);
     notices_.send(call, notice);
     return {account.id, email, csrf};
 }

@@ -1,5 +1,6 @@
 // The address of mail that a person signs in by, and how its owner changes it: with a fresh proof
-// of presence, and with a code that was mailed to the new address. Both addresses are told.
+// of presence, and with a code that was mailed to the new address. Both addresses are told, and
+// those of the last 30 days.
 #pragma once
 
 #include "accounts/codes.hpp"
@@ -7,6 +8,9 @@
 #include "accounts/sessions.hpp"
 
 namespace berth::accounts {
+
+inline constexpr Duration email_changes_window = std::chrono::hours(24 * 30);
+inline constexpr std::int64_t email_changes_max = 3;  // within it
 
 class Mailboxes {
 public:

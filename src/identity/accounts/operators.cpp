@@ -40,10 +40,19 @@ constexpr std::string_view put_host_sql =
     "UPDATE accounts SET host_capability = $3, host_barred = 1 - $3, version = version + 1 "
     "WHERE account_id = $1 AND version = $2";
 constexpr std::string_view put_freeze_sql =
-    "UPDATE accounts SET frozen = $3, version = version + 1 "
+    "UPDATE accounts SET frozen = $3, version = version + 1, "
+    "frozen_by = CASE WHEN frozen = 0 THEN $4 ELSE frozen_by END "
     "WHERE account_id = $1 AND version = $2";
+constexpr std::string_view was_frozen_by_sql =
+    "SELECT 1 FROM accounts WHERE account_id = $1 AND frozen = 1 AND frozen_by = $2";
 constexpr std::string_view is_frozen_sql =
     "SELECT 1 FROM accounts WHERE account_id = $1 AND frozen = 1";
+constexpr std::string_view was_entered_sql =
+    "SELECT COUNT(*) FROM accounts WHERE account_id = $1 AND (last_sign_in_at > $2 "
+    "OR totp_since > $2 OR EXISTS (SELECT 1 FROM former_emails f "
+    "WHERE f.account_id = accounts.account_id AND f.ended_at > $2))";
+constexpr std::string_view was_key_used_sql =
+    "SELECT COUNT(*) FROM api_keys WHERE account_id = $1 AND last_used_at > $2";
 constexpr std::string_view raise_version_sql =
     "UPDATE accounts SET version = version + 1 WHERE account_id = $1 AND version = $2";
 constexpr std::string_view end_all_sessions_sql = "DELETE FROM sessions";
@@ -111,8 +120,13 @@ bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
     return true;
 }
 
-bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen) {
-    return tx.run(put_freeze_sql, seen.account, seen.version, frozen).affected == 1;
+bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen,
+                const std::optional<AccountId>& by) {
+    return tx.run(put_freeze_sql, seen.account, seen.version, frozen, by).affected == 1;
+}
+
+bool was_frozen_by(db::Transaction& tx, AccountId account, AccountId by) {
+    return !tx.run(was_frozen_by_sql, account, by).empty();
 }
 
 void require_not_frozen(db::Transaction& tx, AccountId account) {
@@ -120,6 +134,14 @@ void require_not_frozen(db::Transaction& tx, AccountId account) {
         throw Problem(Code::conflict,
                       "this account is frozen: nothing leaves it and nothing new is rented until "
                       "an operator ends that; write to support");
+}
+
+bool was_entered(db::Transaction& tx, AccountId account, Time since) {
+    return tx.fetch_value<std::int64_t>(was_entered_sql, account, since).value() > 0;
+}
+
+bool was_key_used(db::Transaction& tx, AccountId account, Time since) {
+    return tx.fetch_value<std::int64_t>(was_key_used_sql, account, since).value() > 0;
 }
 
 // The row of the account is changed first: of two operators who revoke at once the second finds

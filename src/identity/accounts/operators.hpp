@@ -56,7 +56,11 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 // What is taken away here only comes back from here.
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled);
 // Sign-in, keys and sessions stay as they are; see require_not_frozen().
-bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen);
+bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen,
+                const std::optional<AccountId>& by = {});
+// Whether it is frozen, and by this operator first: whoever freezes it again does not make it
+// theirs.
+bool was_frozen_by(db::Transaction& tx, AccountId account, AccountId by);
 bool end_sessions(db::Transaction& tx, const Seen& seen);
 std::int64_t end_all_sessions(db::Transaction& tx);  // everybody's; how many
 // Forgets the authenticator and its recovery codes: it has to be enrolled anew.
@@ -75,6 +79,12 @@ std::optional<std::vector<EndedKey>> end_keys(db::Transaction& tx, const Seen& s
 // Throws a Problem CONFLICT for an account that an operator has frozen: what it has stays where it
 // is, also by way of a machine that it would rent.
 void require_not_frozen(db::Transaction& tx, AccountId account);
+
+// Whether somebody got into the account after `since`, or changed how one does: signed in all the
+// way, turned an authenticator on, or took another address of mail.
+bool was_entered(db::Transaction& tx, AccountId account, Time since);
+// Whether a key of the account, good or not, was used after `since`.
+bool was_key_used(db::Transaction& tx, AccountId account, Time since);
 
 // A key as operators see it: never more of its secret than the first letters.
 struct KeyRecord {

@@ -18,6 +18,12 @@ namespace {
 
 const api::RateRule sign_in_rate{"sign-in", api::rate_setting<&Settings::rate_sign_in_per_hour>,
                                  std::chrono::hours(1), api::RateRule::By::address};
+// Each is a mail to somebody who may be a stranger.
+const api::RateRule new_email_rate{"new addresses",
+                                   api::rate_setting<&Settings::rate_codes_per_hour>,
+                                   std::chrono::hours(1), api::RateRule::By::account};
+const api::DeclaredError email_stays{
+    Code::conflict, "the account is frozen, or its address was changed three times in 30 days"};
 
 }  // namespace
 
@@ -57,6 +63,9 @@ void Accounts::add_sign_in_routes(Router& router) const {
                            {Code::unauthenticated, "the account is suspended"},
                            {Code::forbidden,
                             "the market is closed, and the address is new and on no allow list"},
+                           {Code::forbidden,
+                            "an account that lost its mailbox is to be reached by this address"},
+                           {Code::conflict, "the address of the account was just changed"},
                            {Code::forbidden, "the request comes from another site's page"}},
                 .body_bytes_max = api::registration_body_bytes_max},
                [this](Call& call, const Body<VerifySignIn>& body) {
@@ -185,7 +194,8 @@ void Accounts::add_mailbox_routes(Router& router) const {
          .work = Work::write,
          .step_up = StepUp::account_sensitive,
          .status = 202,
-         .errors = {{Code::conflict, "the account signs in by this address already"}}},
+         .errors = {{Code::conflict, "the account signs in by this address already"}, email_stays},
+         .rate = &new_email_rate},
         [this](Call& call, const Body<NewEmail>& body) { return mailboxes_.ask(call, *body); });
     router.add({.method = "POST",
                 .path = "/api/v1/account/email/confirm",
@@ -198,7 +208,8 @@ void Accounts::add_mailbox_routes(Router& router) const {
                 .errors = {{Code::authorization_invalid,
                             "the code is wrong, used or too old, or there were too many wrong "
                             "codes today"},
-                           {Code::conflict, "the address has an account of its own by now"}}},
+                           {Code::conflict, "the address has an account of its own by now"},
+                           email_stays}},
                [this](Call& call, const Body<ConfirmEmail>& body) {
                    return mailboxes_.confirm(call, *body);
                });

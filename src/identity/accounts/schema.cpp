@@ -213,9 +213,26 @@ constexpr db::Migration history[] = {
             "  used_at @int,"
             "  UNIQUE (kind, value)"
             ") @strict;"},
-    // Whose sessions, keys or rights changed, numbered in the order of commits.
+    // Addresses that take the place of a lost one before long: nobody opens another account by one.
     {.feature = "accounts",
      .number = 12,
+     .sql = "CREATE TABLE promised_emails ("
+            "  email @text NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  promised_until @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX promised_emails_by_account ON promised_emails (account_id);"},
+    // Operators look for the address that somebody used to have. (An id of a key is unique, and so
+    // has an index of its own.)
+    {.feature = "accounts",
+     .number = 13,
+     .sql = "CREATE INDEX former_emails_by_email ON former_emails (email);"
+            "DROP INDEX api_keys_by_id;"},
+    // Who has frozen it: another operator does not end that alone.
+    {.feature = "accounts", .number = 14, .sql = "ALTER TABLE accounts ADD COLUMN frozen_by @id;"},
+    // Whose sessions, keys or rights changed, numbered in the order of commits.
+    {.feature = "accounts",
+     .number = 15,
      .sql = "CREATE TABLE access_epoch ("
             "  one @int NOT NULL PRIMARY KEY CHECK (one = 1),"
             "  epoch @int NOT NULL"

@@ -36,7 +36,7 @@ struct Settings {
         api::rate_bounds,
         {.label = "Code mails",
          .help = "Other mails with a code that one mailbox may get, for each "
-                 "purpose.",
+                 "purpose, and new addresses that one account may name.",
          .unit = "per hour"}};
     settings::Flag market_closed{
         false,

@@ -81,11 +81,17 @@ Account SignIn::account_of(api::Call& call, const std::string& email) const {
     // Two codes of one mailbox may be used at once: the second finds the place on the list taken,
     // and the account that the first one made.
     const auto is_known = [&] { return find_account_by_email(call.tx(), email).has_value(); };
+    const auto fresh = call.make_id<AccountId>();
+    if (!is_known() && is_promised(call.tx(), email, fresh, call.now))
+        throw api::CommittedProblem(Code::forbidden,
+                                    "an account that lost its mailbox is to be reached by this "
+                                    "address; sign in once that is done");
     if (!is_known() && !lets_mailbox_in(call, email) && !is_known()) refuse_entrance();
-    add_human(call.tx(), call.make_id<AccountId>(), email, call.now);
+    add_human(call.tx(), fresh, email, call.now);
     note_sign_in(call.tx(), email, call.now);
     auto account = find_account_by_email(call.tx(), email);
-    require(account.has_value(), "an account that was just made is there");
+    // The account that had this address got another one at this very moment; the code stays good.
+    if (!account) throw Problem(Code::conflict, "the address was just changed; try again");
     return *account;
 }
 
@@ -96,6 +102,7 @@ SignedIn SignIn::second_factor(api::Call& call, const SecondFactor& request) con
     require(account.has_value(), "a caller has an account");
     factors_.redeem(call, *account, request.code.value);
     const auto fresh = sessions_.rotate(call);
+    note_sign_in(call.tx(), account->id, call.now);
     note_way_in(call, account->id);
     return {account->id, account->role, false, fresh.csrf_token, fresh.expires_at};
 }

@@ -40,7 +40,10 @@ void set_host_capability(db::Transaction& tx, AccountId id, bool enabled);
 // The account's own wish to host; nothing happens where an operator has barred it.
 void become_host(db::Transaction& tx, AccountId id);
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended);
+// Locks the account of this address, and notes the sign-in where the mailbox alone lets somebody
+// in: not for a suspended account, and not before the second factor where there is one.
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now);
+void note_sign_in(db::Transaction& tx, AccountId id, Time now);  // with the second factor
 // Since when the account has the authenticator that it has now; none without one.
 std::optional<Time> second_factor_since(db::Transaction& tx, AccountId id);
 // The networks from which somebody got into the account, all the way: the first few, which nobody
@@ -51,11 +54,27 @@ void note_network(db::Transaction& tx, AccountId id, std::string_view network, T
 bool knows_network(db::Transaction& tx, std::string_view email, std::string_view network);
 
 // Gives a person's account another address to sign in by; the one before is kept as a former one.
-// False, and nothing has changed, when another account has it.
+// False, and nothing has changed, when another account has it or is promised it.
 bool put_email(db::Context context, AccountId id, std::string_view email);
-// Addresses that the account had before, the newest first.
+// Addresses that the account had before, the newest first: the last ones, and the first few, which
+// nobody pushes out who changes the address often.
 inline constexpr std::int64_t former_emails_max = 20;  // that are told
+inline constexpr std::int64_t former_emails_kept = 4;
 std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id);
+// All that ended after `since`.
+std::vector<std::string> list_former_emails(db::Transaction& tx, AccountId id, Time since);
+
+// Keeps an address free for an account that is to sign in by it: until then nobody opens an account
+// by it. False when it is promised to another one.
+struct PromisedEmail {
+    std::string_view email;
+    AccountId account;
+    Time until;
+};
+bool promise_email(db::Transaction& tx, const PromisedEmail& promise, Time now);
+// Whether somebody else than this account is promised it.
+bool is_promised(db::Transaction& tx, std::string_view email, AccountId besides, Time now);
+void end_promises(db::Transaction& tx, AccountId account);
 
 // Sessions
 

@@ -50,7 +50,7 @@ Spent spend(api::Call& call, std::string_view purpose, std::string_view text) {
     return {std::move(*message), std::move(*challenge)};
 }
 
-void verify(const api::Call& call, const accounts::Site& site, const crypto::SiweProof& proof,
+void verify(api::Call& call, const accounts::Site& site, const crypto::SiweProof& proof,
             const Spent& spent, Challenges::Contract contract = Challenges::Contract::not_asked) {
     const crypto::SiweExpected expected{.domain = site.domain,
                                         .uri = site.base_url,
@@ -67,6 +67,7 @@ void verify(const api::Call& call, const accounts::Site& site, const crypto::Siw
         refuse(
             "the signature is neither one by the key of this address nor one that a contract "
             "there calls its own (ERC-1271)");
+    note_signature(call.tx(), spent.message.address, call.now);
 }
 
 }  // namespace

@@ -10,6 +10,16 @@ using api::Path;
 using api::StepUp;
 using api::Work;
 
+namespace {
+
+// A contract that makes the providers disagree costs each of them its gas with every try, and its
+// nonce stays good.
+const api::RateRule link_rate{"wallet links",
+                              [](const settings::Snapshot&) { return links_per_ten_minutes; },
+                              std::chrono::minutes(10), api::RateRule::By::account};
+
+}  // namespace
+
 void Wallets::add_routes(api::Router& router) const {
     step_ups_.add_routes(router);
     router.add({.method = "POST",
@@ -39,7 +49,8 @@ void Wallets::add_routes(api::Router& router) const {
                      "the message is not the one that was issued, was used, or is not "
                      "signed by its address"},
                     {Code::conflict, "the wallet belongs to another account"},
-                    {Code::unavailable, "the chain cannot be asked now; nothing was changed"}}},
+                    {Code::unavailable, "the chain cannot be asked now; nothing was changed"}},
+         .rate = &link_rate},
         [this](Call& call, const Body<LinkWallet>& body) { return prepare_link(call, *body); },
         [this](Call& call, const LinkFacts& facts, const Body<LinkWallet>& body) {
             return link(call, facts, *body);

@@ -22,11 +22,18 @@ constexpr std::string_view find_owner_sql =
     "SELECT account_id FROM wallet_owners WHERE chain_id = $1 AND address = $2";
 
 constexpr std::string_view bar_sql =
-    "UPDATE wallet_owners SET barred_at = $4 WHERE chain_id = $1 AND address = $2 "
-    "AND account_id = $3 AND barred_at IS NULL";
+    "UPDATE wallet_owners SET barred_at = $4 WHERE chain_id = $1 AND account_id = $2 "
+    "AND address <> $3 AND barred_at IS NULL";
 constexpr std::string_view is_barred_sql =
     "SELECT COUNT(*) FROM wallet_owners WHERE chain_id = $1 AND address = $2 "
     "AND barred_at IS NOT NULL";
+constexpr std::string_view note_signature_sql =
+    "UPDATE wallet_owners SET last_signed_at = $3 WHERE chain_id = $1 AND address = $2 "
+    "AND NOT EXISTS (SELECT 1 FROM accounts a WHERE a.account_id = wallet_owners.account_id "
+    "AND a.suspended = 1)";
+constexpr std::string_view has_signed_sql =
+    "SELECT COUNT(*) FROM wallet_owners WHERE account_id = $1 AND address <> $2 "
+    "AND barred_at IS NULL AND last_signed_at > $3";
 
 const db::Query<Binding> list_bindings_sql(
     "SELECT {} FROM wallet_bindings WHERE account_id = $1 ORDER BY linked_at, version, binding_id");
@@ -79,6 +86,11 @@ constexpr db::Migration history[] = {
     {.feature = "wallets",
      .number = 2,
      .sql = "ALTER TABLE wallet_owners ADD COLUMN barred_at @int;"},
+    // When it last signed, which contradicts who says that it was lost.
+    {.feature = "wallets",
+     .number = 3,
+     .sql = "ALTER TABLE wallet_owners ADD COLUMN last_signed_at @int;"
+            "CREATE INDEX wallet_owners_by_account ON wallet_owners (account_id);"},
 };
 
 }  // namespace
@@ -117,15 +129,22 @@ std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& 
 }
 
 void bar_wallets(db::Transaction& tx, AccountId account, const crypto::Address& kept, Time now) {
-    for (const Binding& binding : list_bindings(tx, account)) {
-        if (binding.address == kept) continue;
-        tx.run(bar_sql, base_chain_id, binding.address, account, now);
-        if (!binding.unlinked_at) unlink(tx, binding.binding_id, now);
-    }
+    tx.run(bar_sql, base_chain_id, account, kept, now);
+    for (const Binding& binding : list_bindings(tx, account))
+        if (binding.address != kept && !binding.unlinked_at) unlink(tx, binding.binding_id, now);
 }
 
 bool is_barred(db::Transaction& tx, const crypto::Address& address) {
     return tx.fetch_value<std::int64_t>(is_barred_sql, base_chain_id, address).value() > 0;
+}
+
+void note_signature(db::Transaction& tx, const crypto::Address& address, Time now) {
+    tx.run(note_signature_sql, base_chain_id, address, now);
+}
+
+bool has_signed(db::Transaction& tx, AccountId account, const crypto::Address& besides,
+                Time since) {
+    return tx.fetch_value<std::int64_t>(has_signed_sql, account, besides, since).value() > 0;
 }
 
 std::vector<Binding> list_bindings(db::Transaction& tx, AccountId account) {

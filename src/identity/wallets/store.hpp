@@ -31,9 +31,13 @@ AccountId reserve_address(db::Transaction& tx, const crypto::Address& address, A
 
 std::optional<AccountId> find_owner(db::Transaction& tx, const crypto::Address& address);
 // A wallet that another one has taken the place of: its signature opens nothing any more. Of an
-// account, all but the one that is kept.
+// account, all but the one that is kept, also those that never registered.
 void bar_wallets(db::Transaction& tx, AccountId account, const crypto::Address& kept, Time now);
 bool is_barred(db::Transaction& tx, const crypto::Address& address);
+// A wallet has signed for what it wants. Not of a suspended account, which it does not open.
+void note_signature(db::Transaction& tx, const crypto::Address& address, Time now);
+// Whether a wallet of the account, other than this one, has signed after `since`.
+bool has_signed(db::Transaction& tx, AccountId account, const crypto::Address& besides, Time since);
 
 struct Binding {
     BindingId binding_id;

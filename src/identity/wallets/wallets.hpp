@@ -9,6 +9,8 @@
 
 namespace berth::wallets {
 
+inline constexpr std::int64_t links_per_ten_minutes = 30;  // that one account tries
+
 // Binds the address to an account that owns it, or gives the binding that is active already.
 Binding bind(api::Call& call, AccountId account, const crypto::Address& address);
 

@@ -28,9 +28,17 @@ const db::Query<Blocked> block_sql(
     "INSERT INTO blocked_addresses ({}) VALUES ({$}) ON CONFLICT (address, source) DO NOTHING");
 constexpr std::string_view unblock_sql =
     "DELETE FROM blocked_addresses WHERE address = $1 AND source = $2";
-const db::Query<Blocked> of_file_sql("SELECT {} FROM blocked_addresses WHERE source = 'file'");
+struct OfFile {
+    crypto::Address address;
+    std::string reason;
+    std::optional<Time> lacked_since;
+};
+BOOST_DESCRIBE_STRUCT(OfFile, (), (address, reason, lacked_since))
+const db::Query<OfFile> of_file_sql("SELECT {} FROM blocked_addresses WHERE source = 'file'");
 constexpr std::string_view set_reason_sql =
     "UPDATE blocked_addresses SET reason = $2 WHERE address = $1 AND source = 'file'";
+constexpr std::string_view set_lacked_sql =
+    "UPDATE blocked_addresses SET lacked_since = $2 WHERE address = $1 AND source = 'file'";
 
 constexpr db::Migration history[] = {
     {.feature = "block_list",
@@ -43,6 +51,10 @@ constexpr db::Migration history[] = {
             "  blocked_at @int NOT NULL,"
             "  PRIMARY KEY (address, source)"
             ") @strict;"},
+    // Since when no reading of the file has named it.
+    {.feature = "block_list",
+     .number = 2,
+     .sql = "ALTER TABLE blocked_addresses ADD COLUMN lacked_since @int;"},
 };
 
 constexpr std::string_view blanks = " \t\r,;";
@@ -120,7 +132,9 @@ std::vector<Line> parse_file(std::string_view text) {
     return lines;
 }
 
-std::vector<Line> read_file(const std::string& path) {
+namespace {
+
+std::string text_of_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw std::invalid_argument("cannot be read");
     std::string text;
@@ -128,10 +142,8 @@ std::vector<Line> read_file(const std::string& path) {
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (file.bad()) throw std::invalid_argument("cannot be read");
     text.resize(static_cast<std::size_t>(file.gcount()));
-    return parse_file(text);
+    return text;
 }
-
-namespace {
 
 using Reasons = std::map<crypto::Address, std::string>;
 
@@ -141,48 +153,68 @@ Reasons reasons_of(const std::vector<Line>& lines) {
     return wanted;
 }
 
-Reasons known_of_file(db::Transaction& tx) {
-    Reasons known;
-    for (Blocked& row : tx.fetch(of_file_sql)) known[row.address] = std::move(row.reason);
-    return known;
+// Named by the file before, and in nobody's file for long enough.
+bool is_forgotten(const OfFile& known, Time now) {
+    return known.lacked_since && *known.lacked_since + file_forgets_after <= now;
 }
 
 }  // namespace
 
-bool is_current(db::Transaction& tx, const std::vector<Line>& lines) {
-    return known_of_file(tx) == reasons_of(lines);
+std::vector<Line> read_file(const std::string& path) { return parse_file(text_of_file(path)); }
+
+bool is_current(db::Transaction& tx, const std::vector<Line>& lines, Time now) {
+    Reasons wanted = reasons_of(lines);
+    for (const OfFile& known : tx.fetch(of_file_sql)) {
+        const auto named = wanted.find(known.address);
+        if (named == wanted.end()) {
+            if (!known.lacked_since || is_forgotten(known, now)) return false;
+            continue;
+        }
+        if (known.lacked_since || named->second != known.reason) return false;
+        wanted.erase(named);
+    }
+    return wanted.empty();
 }
 
 // Keeps: the list is never shorter than the file for a moment. What is new comes before what is
 // gone goes, and all of it is one transaction.
-Synced sync(db::Context context, const std::vector<Line>& lines) {
+Synced sync(db::Context context, const std::vector<Line>& lines,
+            const BeforeBlocking& before_blocking) {
     db::Transaction& tx = context.tx;
-    const Reasons wanted = reasons_of(lines);
-    const Reasons known = known_of_file(tx);
-    Synced synced;
-    for (const auto& [address, reason] : wanted) {
-        const auto before = known.find(address);
-        if (before != known.end()) {
-            if (before->second != reason) tx.run(set_reason_sql, address, reason);
+    if (before_blocking) before_blocking(tx);
+    const std::vector<OfFile> known = tx.fetch(of_file_sql);
+    Reasons fresh = reasons_of(lines);
+    std::vector<crypto::Address> gone;
+    for (const OfFile& one : known) {
+        const auto named = fresh.find(one.address);
+        if (named == fresh.end()) {
+            if (is_forgotten(one, context.now)) gone.push_back(one.address);
+            if (!one.lacked_since) tx.run(set_lacked_sql, one.address, context.now);
             continue;
         }
+        if (named->second != one.reason) tx.run(set_reason_sql, one.address, named->second);
+        if (one.lacked_since) tx.run(set_lacked_sql, one.address, std::optional<Time>());
+        fresh.erase(named);
+    }
+    Synced synced;
+    for (const auto& [address, reason] : fresh)
         if (block(tx, {.address = address,
                        .source = Source::file,
                        .reason = reason,
                        .blocked_at = context.now}))
             ++synced.added;
-    }
-    for (const auto& [address, reason] : known)
-        if (!wanted.contains(address) && unblock(tx, address, Source::file)) ++synced.removed;
-    if (synced.added + synced.removed > 0)
-        audit::record(
-            context,
-            {.actor = audit::Actor::system(),
-             .action = "read_block_list",
-             .target = {"block_list", "file"},
-             .changes = {{"addresses", std::to_string(known.size()), std::to_string(wanted.size())},
-                         {"added", std::nullopt, std::to_string(synced.added)},
-                         {"removed", std::nullopt, std::to_string(synced.removed)}}});
+    for (const crypto::Address& address : gone)
+        if (unblock(tx, address, Source::file)) ++synced.removed;
+    if (synced.added + synced.removed == 0) return synced;
+    const auto before = static_cast<std::int64_t>(known.size());
+    audit::record(context,
+                  {.actor = audit::Actor::system(),
+                   .action = "read_block_list",
+                   .target = {"block_list", "file"},
+                   .changes = {{"addresses", std::to_string(before),
+                                std::to_string(before + synced.added - synced.removed)},
+                               {"added", std::nullopt, std::to_string(synced.added)},
+                               {"removed", std::nullopt, std::to_string(synced.removed)}}});
     return synced;
 }
 
@@ -191,12 +223,18 @@ worker::Kind read_block_list_kind(const ReadingParts& parts) {
     worker::Kind kind;
     kind.name = "read_block_list";
     kind.run = [parts](worker::Attempt&) {
-        const std::vector<Line> lines = read_file(parts.path);
+        const std::string text = text_of_file(parts.path);
+        const std::vector<Line> lines = parse_file(text);
+        if (lines.empty() && !text.starts_with(empty_on_purpose))
+            throw std::invalid_argument(fmt::format(
+                "the file of blocked addresses names nobody, and does not begin with '{}'",
+                empty_on_purpose));
+        const Time now = parts.clock.now();
         const bool current =
-            parts.database.read([&](db::Transaction& tx) { return is_current(tx, lines); });
+            parts.database.read([&](db::Transaction& tx) { return is_current(tx, lines, now); });
         if (current) return;
         const Synced synced = parts.database.write([&](db::Transaction& tx) {
-            return sync({tx, parts.random, parts.clock.now()}, lines);
+            return sync({tx, parts.random, now}, lines, parts.before_blocking);
         });
         log(Level::info, "block_list_read", {{"added", synced.added}, {"removed", synced.removed}});
     };

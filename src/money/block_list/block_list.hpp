@@ -3,6 +3,7 @@
 // operator's file and from operators by name.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -56,13 +57,25 @@ struct Line {
 std::vector<Line> parse_file(std::string_view text);
 std::vector<Line> read_file(const std::string& path);
 
-// Makes the rows of the file what it says now, and records what changed.
+// What the file names is blocked at once. What it does not name any more goes when no reading, by
+// whichever server, has named it for this long: a file that is being written looks like a shorter
+// one, and servers may have different files while a new one is brought out.
+inline constexpr Duration file_forgets_after = std::chrono::hours(1);
+// The first line of a file that names nobody, and means it. Without it such a file takes nobody
+// off.
+inline constexpr std::string_view empty_on_purpose = "# empty on purpose";
+
+// Brings the rows of the file towards what it says now, and records what changed.
 struct Synced {
     std::int64_t added = 0;
     std::int64_t removed = 0;
 };
-Synced sync(db::Context context, const std::vector<Line>& lines);
-bool is_current(db::Transaction& tx, const std::vector<Line>& lines);
+// Runs before an address is blocked, in the same transaction: whoever pays just now has committed
+// by then, or finds it blocked.
+using BeforeBlocking = std::function<void(db::Transaction&)>;
+Synced sync(db::Context context, const std::vector<Line>& lines,
+            const BeforeBlocking& before_blocking = {});
+bool is_current(db::Transaction& tx, const std::vector<Line>& lines, Time now);
 
 // The task that reads the file.
 struct ReadingParts {
@@ -70,6 +83,7 @@ struct ReadingParts {
     db::Database& database;
     const Clock& clock;
     Random& random;
+    BeforeBlocking before_blocking;
 };
 worker::Kind read_block_list_kind(const ReadingParts& parts);
 

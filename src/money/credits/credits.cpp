@@ -16,18 +16,25 @@ Credit shown(const CreditRow& row, const std::string& campaign) {
             row.remaining, row.redeemed_at, row.expires_at};
 }
 
-// Operators begin campaigns, and therefore do not gain by one.
-void refuse_operators(api::Call& call) {
+// Operators begin campaigns, and therefore do not gain by one. A credit is for each account once,
+// which means nothing where accounts cost nothing: agents register by the hundred, and people who
+// never paid in are as many as they have addresses. They are refused before the code is looked at,
+// so that guessing one costs something, too.
+void require_customer(api::Call& call) {
     const auto account = accounts::find_account(call.tx(), call.caller.account);
     require(account.has_value(), "a caller has an account");
     if (account->role == accounts::Role::admin || account->desk_role)
         throw Problem(Code::forbidden, "operators do not redeem their own market's codes");
+    if (account->kind == accounts::Kind::agent)
+        throw Problem(Code::forbidden, "agents redeem no codes");
+    if (!ledger::has_deposited(call.tx(), account->id))
+        throw Problem(Code::forbidden, "codes are for accounts that have paid something in before");
 }
 
 }  // namespace
 
 Credit CreditDesk::redeem(api::Call& call, const RedeemCode& request) const {
-    refuse_operators(call);
+    require_customer(call);
     std::string code;
     for (const char c : request.code.value) code += to_upper(c);
     const auto campaign = find_campaign_by_code(call.tx(), code);
@@ -78,7 +85,8 @@ void CreditDesk::add_routes(api::Router& router) const {
          .idempotent = true,
          .status = 201,
          .errors = {{Code::not_found, "there is no such code"},
-                    {Code::forbidden, "the caller is an operator"},
+                    {Code::forbidden, "the caller is an operator or an agent"},
+                    {Code::forbidden, "the account never paid anything in"},
                     {Code::conflict, "the account has redeemed it before"},
                     {Code::conflict, "the campaign is over, or nothing is left of it"}},
          .rate = &code_rate},

@@ -48,7 +48,7 @@ std::vector<Campaign> list_campaigns(db::Transaction& tx, const std::optional<Ca
 std::optional<Micro> close_campaign(db::Context context, CampaignId id);
 
 // What rentals do. Takes up to `wanted` from the account's credits, those first that expire first,
-// for this job; how much.
+// for this job; how much. FORBIDDEN when the account was closed or suspended meanwhile.
 struct Spending {
     AccountId account;
     Asset asset = Asset::usdc;

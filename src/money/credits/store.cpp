@@ -1,9 +1,11 @@
 // The tables of campaigns and credits, and every statement that moves one.
 #include <algorithm>
+#include <set>
 
 #include "base/check.hpp"
 #include "credits/credits.hpp"
 #include "credits/rows.hpp"
+#include "ledger/journal.hpp"
 
 namespace berth::credits {
 namespace {
@@ -142,7 +144,10 @@ std::vector<Campaign> list_campaigns(db::Transaction& tx, const std::optional<Ca
     return tx.fetch(list_campaigns_sql, before, rows_max);
 }
 
+// The platform's row comes first, as where credits expire.
 std::optional<Micro> close_campaign(db::Context context, CampaignId id) {
+    const auto open = find_campaign(context.tx, id);
+    if (open) ledger::lock_accounts(context, open->asset, {ledger::platform});
     const auto closed = context.tx.fetch_one(close_campaign_sql, id, context.now);
     if (!closed) return std::nullopt;
     const Micro left = closed->total - closed->redeemed;
@@ -162,10 +167,19 @@ std::vector<CreditRow> list_credits(db::Transaction& tx, AccountId account) {
     return tx.fetch(own_credits_sql, account, credits_shown_max);
 }
 
-// Of two jobs that are reserved at once, the second may find less than it read, and then leaves
-// that credit alone: the balance pays.
+// Keeps: nothing is rented for an account that is being closed. One with a credit rents without a
+// balance, so it takes the turn that closing takes, and looks again. The account's row of the
+// ledger comes before its credits, as where a job is settled: neither waits for the other in a
+// circle. What expires meanwhile is left alone, and the balance pays.
 Micro take(db::Context context, const Spending& spending) {
     Micro taken;
+    if (spendable(context.tx, spending.account, spending.asset, context.now) == Micro{})
+        return taken;
+    accounts::take_turn(context.tx, spending.account);
+    const auto account = accounts::find_account(context.tx, spending.account);
+    if (!account || account->suspended)
+        throw Problem(Code::forbidden, "the account is closed or suspended");
+    ledger::lock_accounts(context, spending.asset, {spending.account});
     for (const CreditRow& credit :
          context.tx.fetch(spendable_credits_sql, spending.account, spending.asset, context.now,
                           credits_at_once_max)) {
@@ -195,8 +209,12 @@ Micro spendable(db::Transaction& tx, AccountId account, Asset asset, Time now) {
     return tx.fetch_value<Micro>(spendable_sql, account, asset, now).value();
 }
 
+// The platform's rows come before the credits, as where a refund gives one back.
 std::int64_t expire_credits(db::Context context, std::int64_t rows_max) {
     const auto over = context.tx.fetch(expired_sql, context.now, rows_max);
+    std::set<Asset> used;
+    for (const CreditRow& credit : over) used.insert(credit.asset);
+    for (const Asset asset : used) ledger::lock_accounts(context, asset, {ledger::platform});
     for (const CreditRow& credit : over) {
         if (context.tx.run(expire_sql, credit.credit_id, credit.remaining).affected != 1)
             continue;  // some of it came back at this very moment: the next run has it

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "funding/store.hpp"
 #include "wire/wire.hpp"
 
@@ -38,6 +40,7 @@ db::Query<AllIntentsRow> all_intents(std::string_view which) {
         "SELECT {{}} FROM funding_intents WHERE intent_id < $1 {} {}", which, intent_filters));
 }
 const auto all_intents_sql = all_intents("AND $2 IS NULL");
+const auto all_intents_refused_sql = all_intents("AND $2 IS NULL AND state = 'EXCEPTION'");
 const auto all_intents_of_sql = all_intents("AND account_id = $2");
 
 struct AllClaimsRow {
@@ -77,12 +80,19 @@ struct AllDepositsRow {
 BOOST_DESCRIBE_STRUCT(AllDepositsRow, (),
                       (tx_hash, ordinal, state, asset, amount, sender, block, account_id, intent_id,
                        seen_at, updated_at))
-const db::Query<AllDepositsRow> all_deposits_sql(
-    "SELECT {} FROM deposits WHERE ($1 IS NULL OR (seen_at, tx_hash, ordinal) < ($1, $2, $3)) "
-    "AND (account_id = $4 OR $4 IS NULL) AND (state = $5 OR $5 IS NULL) "
-    "AND (asset = $6 OR $6 IS NULL) AND (sender = $7 OR $7 IS NULL) "
-    "AND (seen_at >= $8 OR $8 IS NULL) AND (seen_at < $9 OR $9 IS NULL) "
-    "ORDER BY seen_at DESC, tx_hash DESC, ordinal DESC LIMIT $10");
+// A sender and an account have an index each, so they have statements of their own.
+db::Query<AllDepositsRow> all_deposits(std::string_view which) {
+    return db::Query<AllDepositsRow>(
+        fmt::format("SELECT {{}} FROM deposits WHERE (seen_at, tx_hash, ordinal) < ($1, $2, $3) {} "
+                    "AND (state = $5 OR $5 IS NULL) AND (asset = $6 OR $6 IS NULL) "
+                    "AND (seen_at >= $8 OR $8 IS NULL) AND (seen_at < $9 OR $9 IS NULL) "
+                    "ORDER BY seen_at DESC, tx_hash DESC, ordinal DESC LIMIT $10",
+                    which));
+}
+const auto all_deposits_sql = all_deposits("AND $4 IS NULL AND $7 IS NULL");
+const auto all_deposits_from_sql =
+    all_deposits("AND (account_id = $4 OR $4 IS NULL) AND sender = $7");
+const auto all_deposits_of_sql = all_deposits("AND account_id = $4 AND $7 IS NULL");
 
 IntentId newest_intent() {
     IntentId last;
@@ -100,7 +110,7 @@ std::string filters_of(Asked asked) {
 
 // Where a page of deposits ended: when the last was seen, and which it was.
 struct DepositPlace {
-    std::optional<Time> seen_at;
+    Time seen_at{std::numeric_limits<std::int64_t>::max()};  // before the first page
     DepositMark mark;
 };
 DepositPlace place_after(const std::optional<std::string>& key) {
@@ -135,8 +145,10 @@ AdminIntent shown_to_operator(const AllIntentsRow& row, Time now) {
 
 api::Page<AdminIntent> list_all_intents(api::Call& call, const AdminIntentsQuery& query) {
     const api::Pager pager(call.cursors, {"operators' intents", filters_of(query)}, query);
-    const auto rows = call.tx().fetch(query.account ? all_intents_of_sql : all_intents_sql,
-                                      pager.after_id<IntentId>().value_or(newest_intent()),
+    const auto& which = query.account                           ? all_intents_of_sql
+                        : query.state == IntentState::EXCEPTION ? all_intents_refused_sql
+                                                                : all_intents_sql;
+    const auto rows = call.tx().fetch(which, pager.after_id<IntentId>().value_or(newest_intent()),
                                       query.account, query.state, query.asset, query.since,
                                       query.until, call.now, pager.rows_wanted());
     return pager.page(rows, &AllIntentsRow::intent_id,
@@ -162,7 +174,10 @@ api::Page<AdminDeposit> list_all_deposits(api::Call& call, const AdminDepositsQu
     }
     const api::Pager pager(call.cursors, {"operators' deposits", filters_of(query)}, query);
     const DepositPlace place = place_after(pager.after());
-    const auto rows = call.tx().fetch(all_deposits_sql, place.seen_at, place.mark.transaction,
+    const auto& which = from            ? all_deposits_from_sql
+                        : query.account ? all_deposits_of_sql
+                                        : all_deposits_sql;
+    const auto rows = call.tx().fetch(which, place.seen_at, place.mark.transaction,
                                       place.mark.ordinal, query.account, query.state, query.asset,
                                       from, query.since, query.until, pager.rows_wanted());
     const auto key = [](const AllDepositsRow& row) {

@@ -189,6 +189,11 @@ constexpr db::Migration history[] = {
             "CREATE INDEX deposits_by_sender ON deposits (sender);"
             "CREATE INDEX deposits_by_account ON deposits (account_id)"
             "  WHERE account_id IS NOT NULL;"},
+    // Those whose claim was refused, among all there were.
+    {.feature = "funding",
+     .number = 7,
+     .sql = "CREATE INDEX funding_intents_refused ON funding_intents (state, intent_id)"
+            "  WHERE state = 'EXCEPTION';"},
 };
 
 }  // namespace

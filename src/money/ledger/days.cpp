@@ -100,7 +100,9 @@ std::vector<DayEarnings> earnings_by_day(db::Transaction& tx, MachineId machine,
 Micro spent(db::Transaction& tx, AccountId renter, Asset asset, const Days& days) {
     Micro sum;
     for (const DayRow& row : tx.fetch(days_sql, renter, asset, days.first, days.last))
-        if (row.kind == Kind::job_charge || row.kind == Kind::refund) sum -= row.amount;
+        if (row.kind == Kind::job_charge || row.kind == Kind::refund ||
+            row.kind == Kind::credit_refund)
+            sum -= row.amount;
     return sum;
 }
 

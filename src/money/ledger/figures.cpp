@@ -1,6 +1,8 @@
 #include "ledger/figures.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace berth::ledger {
 namespace {
@@ -11,13 +13,11 @@ const db::Query<KindSum> kind_sums_sql(
     "CAST(SUM(CASE WHEN amount > 0 THEN amount ELSE 0 END) AS BIGINT) AS credit, "
     "COUNT(*) AS entries FROM ledger_entries "
     "WHERE transaction_id >= $1 AND transaction_id < $2 "
-    "GROUP BY asset, pocket, kind) AS sums ORDER BY asset, pocket, kind");
-const db::Query<PocketSum> pocket_sums_sql(
-    "SELECT {} FROM (SELECT asset, pocket, "
-    "CAST(SUM(CASE WHEN amount < 0 THEN -amount ELSE 0 END) AS BIGINT) AS debit, "
-    "CAST(SUM(CASE WHEN amount > 0 THEN amount ELSE 0 END) AS BIGINT) AS credit "
-    "FROM ledger_entries WHERE transaction_id < $1 GROUP BY asset, pocket) AS sums "
-    "ORDER BY asset, pocket");
+    "GROUP BY asset, pocket, kind) AS sums");
+constexpr std::string_view oldest_sql =
+    "SELECT at FROM ledger_transactions ORDER BY transaction_id LIMIT 1";
+constexpr std::string_view newest_sql =
+    "SELECT at FROM ledger_transactions ORDER BY transaction_id DESC LIMIT 1";
 
 struct PocketBalance {
     Pocket pocket{};
@@ -66,6 +66,43 @@ const db::Query<HostSum> host_sums_sql(
     "'refund_fee_reversal', 'payout_settled') GROUP BY d.subject_id) AS sums "
     "ORDER BY account_id LIMIT $5");
 
+// A statement may last only so long, however long the books are; so one adds up a day at most, and
+// the next is asked for before it has answered.
+constexpr Duration slice = std::chrono::hours(24);
+constexpr std::size_t slices_at_once = 64;
+
+// In the order of asset, pocket and kind by name.
+using SumsByName = std::map<std::tuple<Asset, std::string_view, std::string_view>, KindSum>;
+
+void gather(db::Transaction& tx, std::vector<db::Transaction::Ticket>& tickets, SumsByName& all) {
+    for (const auto& ticket : tickets)
+        for (const KindSum& sum : kind_sums_sql.rows(tx.finish(ticket))) {
+            KindSum& into = all[{sum.asset, name(sum.pocket), name(sum.kind)}];
+            into.asset = sum.asset;
+            into.pocket = sum.pocket;
+            into.kind = sum.kind;
+            into.debit += sum.debit;
+            into.credit += sum.credit;
+            into.entries += sum.entries;
+        }
+    tickets.clear();
+}
+
+std::vector<KindSum> add_up(db::Transaction& tx, const Stretch& whole) {
+    SumsByName all;
+    std::vector<db::Transaction::Ticket> tickets;
+    for (Time at = whole.from; at < whole.to;) {
+        const Time next = std::min(whole.to, at + slice);
+        tickets.push_back(tx.start(kind_sums_sql.sql(), first_id(at), first_id(next)));
+        if (tickets.size() == slices_at_once) gather(tx, tickets, all);
+        at = next;
+    }
+    gather(tx, tickets, all);
+    std::vector<KindSum> sums;
+    for (const auto& [key, sum] : all) sums.push_back(sum);
+    return sums;
+}
+
 }  // namespace
 
 TransactionId first_id(Time at) {
@@ -78,17 +115,23 @@ TransactionId first_id(Time at) {
 
 std::vector<std::vector<KindSum>> sums_by_kind(db::Transaction& tx,
                                                const std::vector<Stretch>& stretches) {
-    std::vector<db::Transaction::Ticket> tickets;
-    for (const Stretch& stretch : stretches)
-        tickets.push_back(
-            tx.start(kind_sums_sql.sql(), first_id(stretch.from), first_id(stretch.to)));
     std::vector<std::vector<KindSum>> sums;
-    for (const auto& ticket : tickets) sums.push_back(kind_sums_sql.rows(tx.finish(ticket)));
+    for (const Stretch& stretch : stretches) sums.push_back(add_up(tx, stretch));
     return sums;
 }
 
 std::vector<PocketSum> sums_by_pocket(db::Transaction& tx, Time before) {
-    return tx.fetch(pocket_sums_sql, first_id(before));
+    const auto oldest = tx.fetch_value<Time>(oldest_sql);
+    const auto newest = tx.fetch_value<Time>(newest_sql);
+    if (!oldest || !newest) return {};
+    std::vector<PocketSum> sums;
+    for (const KindSum& sum : add_up(tx, {*oldest, std::min(before, *newest + slice)})) {
+        if (sums.empty() || sums.back().asset != sum.asset || sums.back().pocket != sum.pocket)
+            sums.push_back({sum.asset, sum.pocket, {}, {}});
+        sums.back().debit += sum.debit;
+        sums.back().credit += sum.credit;
+    }
+    return sums;
 }
 
 Pockets pockets_before(db::Transaction& tx, AccountId account, Asset asset, Time before) {

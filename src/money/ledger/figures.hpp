@@ -27,7 +27,7 @@ struct KindSum {
     std::int64_t entries = 0;
 };
 BOOST_DESCRIBE_STRUCT(KindSum, (), (asset, pocket, kind, debit, credit, entries))
-// One list for each stretch, asked for together.
+// One list for each stretch.
 std::vector<std::vector<KindSum>> sums_by_kind(db::Transaction& tx,
                                                const std::vector<Stretch>& stretches);
 

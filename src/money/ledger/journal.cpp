@@ -95,7 +95,7 @@ std::vector<Entry> make_entries(const Context& context, const Posting& posting, 
         entry.at = context.now;
         entry.job = posting.job;
         entry.machine = posting.machine;
-        entry.party = party_of(entry.kind, owner, posting.host);
+        entry.party = party_of(entry.kind, owner, posting);
         sum += entry.amount;
         entries.push_back(std::move(entry));
     }
@@ -244,15 +244,15 @@ void repay_debts(Context context, Asset asset, TransactionId cause,
 
 }  // namespace
 
-std::optional<AccountId> party_of(Kind kind, AccountId owner,
-                                  const std::optional<AccountId>& host) {
+std::optional<AccountId> party_of(Kind kind, AccountId owner, const Posting& posting) {
     switch (kind) {
         case Kind::job_charge:
         case Kind::refund:
         case Kind::host_earning:
         case Kind::refund_host_reversal: return owner;
         case Kind::platform_fee:
-        case Kind::refund_fee_reversal: return host;
+        case Kind::refund_fee_reversal: return posting.host;
+        case Kind::credit_refund: return posting.renter;
         case Kind::payout_settled: return owner == platform ? std::nullopt : std::optional(owner);
         default: return std::nullopt;
     }

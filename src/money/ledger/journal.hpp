@@ -32,7 +32,8 @@ struct Posting {
     std::optional<JobId> job = {};
     std::optional<MachineId> machine = {};
     std::optional<AccountId> host = {};
-    bool first_of_day = false;  // its job has not earned on this day before
+    std::optional<AccountId> renter = {};  // where a credit was refunded, which is of no customer
+    bool first_of_day = false;             // its job has not earned on this day before
 };
 
 TransactionId post(Context context, const Posting& posting);
@@ -84,6 +85,6 @@ Bytes chain_hash(std::string_view previous, const Header& header,
 inline std::int64_t day_of(Time time) { return time.micros / 86'400'000'000; }
 
 // In whose figures an entry counts, by its kind: the renter's spending, the host's earnings.
-std::optional<AccountId> party_of(Kind kind, AccountId owner, const std::optional<AccountId>& host);
+std::optional<AccountId> party_of(Kind kind, AccountId owner, const Posting& posting);
 
 }  // namespace berth::ledger

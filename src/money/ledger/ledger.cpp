@@ -90,6 +90,10 @@ const db::Query<EndedTransfer> end_transfer_sql(
     "RETURNING {}");
 const db::Query<Balances> balances_sql(
     "SELECT {} FROM ledger_accounts WHERE account_id = $1 AND asset = $2");
+// What has a place is found by its owner, and a renter's first entries are deposits.
+constexpr std::string_view deposited_sql =
+    "SELECT transaction_id FROM ledger_entries WHERE owner_id = $1 AND asset IN ('USDC', 'USDT') "
+    "AND place > 0 AND kind = 'deposit' LIMIT 1";
 constexpr std::string_view fees_sql =
     "SELECT CAST(COALESCE(SUM(fees), 0) AS BIGINT) FROM ledger_accounts WHERE asset = $1";
 // What happened to the operator's own money beside fees coming in.
@@ -216,12 +220,32 @@ void post_charge(Context context, const JobRow& row, const Charge& part) {
                          .since = part.since});
 }
 
-// Keeps: a credit is never money that can be withdrawn. What was spent last is refunded first: what
-// the renter paid, and then what the credit paid, which goes back to where credits come from.
+// What was spent last is refunded first: what the renter paid, and then what the credit paid.
+Micro renters_part(const JobRow& row, Micro amount) {
+    const Micro paid = row.charged - std::min(row.credit, row.charged);
+    return std::clamp(paid - row.refunded_before, Micro{}, amount);
+}
+
+// Keeps: credits come from the operator's own money. Nobody is owed one, so a host's debt gives
+// back only what the renter had paid: of a debt that is never repaid a credit, and when it expires
+// capital, would be made that nobody put in.
+void require_no_credit_of_debt(const JobRow& row, const Refund& refund, const Funds& funds,
+                               Micro shortfall) {
+    const Micro debt = shortfall - std::clamp(funds.available, Micro{}, shortfall);
+    const Micro from = row.refunded_before;
+    const Micro to = from + renters_part(row, refund.amount);
+    const Micro fee = fee_of(to, row.fee_bps) - fee_of(from, row.fee_bps);
+    if (debt > to - from - fee)
+        throw Shortfall(shortfall,
+                        "the host's money does not pay back what a credit had paid: only the "
+                        "platform can bear that");
+}
+
+// Keeps: a credit is never money that can be withdrawn. What it paid goes back to where credits
+// come from.
 void post_refund(Context context, const JobRow& row, const Refund& refund, Refunded& made) {
     const Micro before = row.refunded_before;
-    const Micro paid = row.charged - std::min(row.credit, row.charged);
-    const Micro to_renter = std::clamp(paid - before, Micro{}, refund.amount);
+    const Micro to_renter = renters_part(row, refund.amount);
     made.to_credit = refund.amount - to_renter;
     const auto give = [&](Movement movement, AccountId to, Micro from, Micro amount) {
         if (amount == Micro{}) return;
@@ -233,7 +257,8 @@ void post_refund(Context context, const JobRow& row, const Refund& refund, Refun
                            .shares = {{to, amount}, {row.host_id, amount - fee}, {platform, fee}},
                            .job = refund.job,
                            .machine = row.machine_id,
-                           .host = row.host_id});
+                           .host = row.host_id,
+                           .renter = row.renter_id});
     };
     give(Movement::credit_refund, platform, before + to_renter, made.to_credit);
     give(Movement::refund, row.renter_id, before, to_renter);
@@ -403,6 +428,8 @@ Refunded refund(Context context, const Refund& refund) {
         throw Shortfall(made.shortfall,
                         "the host's earnings do not pay its part of this refund: say who bears the "
                         "rest");
+    if (refund.bearer == Bearer::host_debt)
+        require_no_credit_of_debt(*row, refund, funds, made.shortfall);
     if (fee > Micro{}) require_fee(context, row->asset, {made.shortfall, fee});
     if (made.shortfall > Micro{} && refund.bearer == Bearer::platform) {
         bear_shortfall(context, *row, refund.id, {made.shortfall, fee});
@@ -539,6 +566,10 @@ Means means(db::Transaction& tx, Asset asset) {
 
 Balances balances(db::Transaction& tx, AccountId account, Asset asset) {
     return tx.fetch_one(balances_sql, account, asset).value_or(Balances{});
+}
+
+bool has_deposited(db::Transaction& tx, AccountId account) {
+    return tx.fetch_value<TransactionId>(deposited_sql, account).has_value();
 }
 
 }  // namespace berth::ledger

@@ -126,7 +126,8 @@ struct Refunded {
 // Takes back from the host and from the fee what each got of it. All refunds of a job are at most
 // its charge (CONFLICT above); refunding all of it undoes it to the micro-unit. Without a bearer
 // the host's earnings must pay its part (Shortfall); the platform bears no more than its own means,
-// and pays the fee's part from nothing else.
+// and pays the fee's part from nothing else. A host owes nothing of what a credit had paid: beyond
+// what it has, the platform bears that or nobody does (Shortfall).
 Refunded refund(Context context, const Refund& refund);
 
 // Nobody was named to bear what the host's earnings do not pay, or the platform cannot pay what is
@@ -223,6 +224,8 @@ struct Balances {
 BOOST_DESCRIBE_STRUCT(Balances, (),
                       (available, held, payable, escrow, reserved, earned, fees, paid, repaid))
 Balances balances(db::Transaction& tx, AccountId account, Asset asset);
+// Whether the account ever paid something in, in any asset.
+bool has_deposited(db::Transaction& tx, AccountId account);
 
 extern const std::span<const db::Migration> migrations;
 

@@ -338,9 +338,10 @@ private:
             if (!kind) continue;  // told already, with its transaction
             by_kind[static_cast<std::size_t>(*kind)] += row.amount;
             whole = whole && row.asset == job.asset;
-            if (*kind == Kind::credit_refund) continue;  // of nobody: its other legs tell of whom
-            if (*kind <= Kind::job_charge || *kind == Kind::refund || *kind == Kind::credit_hold ||
-                *kind == Kind::credit_release)
+            if (*kind == Kind::credit_refund)  // no customer owns it: it counts as the renter's
+                whole = whole && row.party_id == job.renter_id;
+            else if (*kind <= Kind::job_charge || *kind == Kind::refund ||
+                     *kind == Kind::credit_hold || *kind == Kind::credit_release)
                 whole = whole && row.owner_id == job.renter_id;
             else if (row.owner_id != platform)
                 whole = whole && row.owner_id == job.host_id;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "crypto/hash.hpp"
@@ -10,7 +12,19 @@ namespace berth::ledger {
 namespace {
 
 constexpr std::string_view title = "berth ledger verified 4\n";
+constexpr std::array<std::string_view, 3> earlier_titles{
+    "berth ledger verified 1\n", "berth ledger verified 2\n", "berth ledger verified 3\n"};
 constexpr std::string_view hash_title = "sha256 ";
+
+// What the hash in the last line is over; empty when it is another hash, or none.
+std::optional<std::string_view> hashed_part(std::string_view text) {
+    const std::size_t last_line = hash_title.size() + 2 * hash_bytes + 1;
+    if (text.size() < last_line) return std::nullopt;
+    const std::string_view body = text.substr(0, text.size() - last_line);
+    const std::string end = std::string(hash_title) + to_hex(crypto::sha256(body)) + "\n";
+    if (text.substr(body.size()) != end) return std::nullopt;
+    return body;
+}
 
 // Words are separated by one space, lines by one line feed.
 class Reader {
@@ -110,18 +124,21 @@ std::string write_verified(const Verified& verified) {
 }
 
 std::optional<Verified> parse_verified(std::string_view text) {
-    const std::size_t last_line = hash_title.size() + 2 * hash_bytes + 1;
-    if (text.size() < last_line || !text.starts_with(title)) return std::nullopt;
-    const std::string_view body = text.substr(0, text.size() - last_line);
-    const std::string end = std::string(hash_title) + to_hex(crypto::sha256(body)) + "\n";
-    if (text.substr(body.size()) != end) return std::nullopt;
-    Reader reader(body.substr(title.size()));
+    const auto body = hashed_part(text);
+    if (!body || !body->starts_with(title)) return std::nullopt;
+    Reader reader(body->substr(title.size()));
     Verified verified;
     verified.as_of = {reader.number('\n')};
     read_totals(reader, verified.totals);
     while (reader.whole() && !reader.done()) read_account(reader, verified);
     if (!reader.whole()) return std::nullopt;
     return verified;
+}
+
+bool is_of_earlier_release(std::string_view text) {
+    const auto body = hashed_part(text);
+    return body && std::any_of(earlier_titles.begin(), earlier_titles.end(),
+                               [&](std::string_view one) { return body->starts_with(one); });
 }
 
 }  // namespace berth::ledger

@@ -41,5 +41,8 @@ struct Verified {
 std::string write_verified(const Verified& verified);
 // Empty when it is not what write_verified() wrote, to the last byte.
 std::optional<Verified> parse_verified(std::string_view text);
+// Whether an earlier release wrote it, to the last byte: it knew fewer pockets and movements, so
+// that nothing can go on from there.
+bool is_of_earlier_release(std::string_view text);
 
 }  // namespace berth::ledger

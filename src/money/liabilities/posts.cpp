@@ -48,9 +48,15 @@ Bytes post_data(std::span<const RecordRow> records) {
     return data;
 }
 
+// What an earlier key signed is brought to its end, too; it holds up nothing of the present one.
 void Poster::run(const Rules& rules) const {
-    const auto open = parts_.database.read(
-        [&](db::Transaction& tx) { return list_open_posts(tx, parts_.key.address()); });
+    const auto open_of = [&](const crypto::Address& signer) {
+        return parts_.database.read(
+            [&](db::Transaction& tx) { return list_open_posts(tx, signer); });
+    };
+    for (const crypto::Address& signer : parts_.database.read(list_posters))
+        if (signer != parts_.key.address()) follow(rules, open_of(signer));
+    const auto open = open_of(parts_.key.address());
     if (!open.empty()) return follow(rules, open);
     if (rules.every_hours > 0) begin(rules);
 }
@@ -76,7 +82,9 @@ void Poster::begin(const Rules& rules) const {
 }
 
 // What has ended is final: one of the attempts was taken, or another transaction has their nonce.
+// What has not is sent again, since pools forget; only its own key can sign it at a higher fee.
 void Poster::follow(const Rules& rules, const std::vector<PostRow>& open) const {
+    if (open.empty()) return;
     using Status = chain::Outcome::Status;
     std::vector<chain::Hash> hashes;
     for (const PostRow& row : open) hashes.push_back(row.tx_hash);
@@ -92,10 +100,12 @@ void Poster::follow(const Rules& rules, const std::vector<PostRow>& open) const 
     if (standing.finalized_nonce > newest.nonce) return end(newest, false);
     if (standing.latest_nonce > newest.nonce) return;
     const bool stuck = parts_.clock.now() - newest.created_at >= post_again_after;
-    if (!stuck || newest.attempt >= post_attempts_max) return send(newest);
+    if (!stuck || newest.attempt >= post_attempts_max || newest.signer != parts_.key.address())
+        return send(newest);
     PostRow plan = newest;
     plan.attempt = newest.attempt + 1;
-    if (const auto row = sign(plan, standing, rules)) send(*row);
+    const auto row = sign(plan, standing, rules);
+    send(row ? *row : newest);
 }
 
 // Keeps: signed bytes are committed before they are sent. Empty when somebody else was quicker, or

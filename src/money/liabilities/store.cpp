@@ -88,6 +88,8 @@ constexpr std::string_view add_record_sql =
 const db::Query<PostRow> open_posts_sql(
     "SELECT {} FROM liability_posts WHERE signer = $1 AND ended_at IS NULL "
     "ORDER BY nonce, attempt");
+constexpr std::string_view posters_sql =
+    "SELECT DISTINCT signer FROM liability_posts WHERE ended_at IS NULL";
 constexpr std::string_view add_post_sql =
     "INSERT INTO liability_posts (signer, nonce, attempt, tx_hash, signed_bytes, data, fee_max, "
     "priority_fee, created_at, ended_at, outcome) "
@@ -175,6 +177,10 @@ void add_record(db::Transaction& tx, const RecordRow& record, const Tree& tree) 
 
 std::vector<PostRow> list_open_posts(db::Transaction& tx, const crypto::Address& signer) {
     return tx.fetch(open_posts_sql, signer);
+}
+
+std::vector<crypto::Address> list_posters(db::Transaction& tx) {
+    return tx.fetch_values<crypto::Address>(posters_sql);
 }
 
 bool add_post(db::Transaction& tx, const PostRow& post) {

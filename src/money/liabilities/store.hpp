@@ -57,6 +57,8 @@ BOOST_DESCRIBE_STRUCT(PostRow, (),
                        created_at))
 // Those of this signer that have not ended; all have one nonce.
 std::vector<PostRow> list_open_posts(db::Transaction& tx, const crypto::Address& signer);
+// Whose there are, also of keys that were used before.
+std::vector<crypto::Address> list_posters(db::Transaction& tx);
 // False when there is such an attempt already.
 bool add_post(db::Transaction& tx, const PostRow& post);
 // With all attempts at the same.

@@ -10,8 +10,8 @@ namespace berth::transfers {
 // Saves an address that its owner has proved with a signature, confirmed at once.
 void save_own_address(db::Context context, AccountId account, const crypto::Address& address);
 
-// Every address of an account whose mailbox or wallet may be somebody else's by now, with the links
-// and transfers that wait for one. What was asked for and locked goes on.
+// Every address of an account whose mailbox or wallet may be somebody else's by now, or whose owner
+// leaves, with the links and transfers that wait for one. What was asked for and locked goes on.
 void forget_addresses(db::Context context, AccountId account);
 
 // Keeps: money leaves to addresses whose coming and going is in the audit record. Last in its

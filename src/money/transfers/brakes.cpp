@@ -4,6 +4,7 @@
 
 #include "block_list/block_list.hpp"
 #include "transfers/adopt.hpp"
+#include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::transfers {
@@ -24,7 +25,7 @@ Brakes::Brakes(db::Transaction& tx, const Settings& limits, Time now)
 std::optional<Wait> Brakes::brake_on(const TransferRow& transfer) {
     if (transfer.held_why) return Wait{WaitsFor::settlement_hold};
     if (is_above_day_cap(transfer)) return Wait{WaitsFor::day_cap};
-    if (is_blocked(transfer)) return Wait{WaitsFor::settlement_hold};
+    if (is_blocked(transfer) || is_refused(transfer)) return Wait{WaitsFor::settlement_hold};
     // What goes back to a stranger is on no account's behalf; the day's cap bounds it.
     if (transfer.kind == TransferKind::return_) return std::nullopt;
     return brake_of_owner(transfer);
@@ -90,6 +91,12 @@ Micro Brakes::Net::with(const TransferRow& transfer) const {
 bool Brakes::is_blocked(const TransferRow& transfer) {
     if (!blocks_none_) blocks_none_ = block_list::is_empty(tx_);
     return !*blocks_none_ && block_list::is_blocked(tx_, transfer.address);
+}
+
+// It is called off unless somebody holds it back; whatever a trial says, it is not signed.
+bool Brakes::is_refused(const TransferRow& transfer) {
+    if (!bars_any_) bars_any_ = bars_any(tx_);
+    return *bars_any_ && is_barred(tx_, {transfer.asset, transfer.address});
 }
 
 // When enough of what was signed is a day old; never, for one that is above the cap by itself.

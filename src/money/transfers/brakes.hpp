@@ -54,6 +54,7 @@ private:
     std::optional<Wait> brake_of_owner(const TransferRow& transfer);
     bool is_above_day_cap(const TransferRow& transfer);
     bool is_blocked(const TransferRow& transfer);
+    bool is_refused(const TransferRow& transfer);
     std::optional<Time> cap_frees(const TransferRow& transfer);
     std::optional<Time> cooling_until(const TransferRow& transfer);
 
@@ -64,6 +65,7 @@ private:
     std::optional<Net> net_;
     std::optional<bool> is_held_;
     std::optional<bool> blocks_none_;  // the block list is empty
+    std::optional<bool> bars_any_;     // some token refuses some address
     std::map<AccountId, Of> accounts_;
 };
 

@@ -10,8 +10,6 @@ constexpr std::string_view delete_links_sql = "DELETE FROM confirmations WHERE a
 constexpr std::string_view delete_waiting_addresses_sql =
     "DELETE FROM withdrawal_addresses "
     "WHERE account_id = $1 AND state = 'AWAITING_EMAIL_CONFIRMATION'";
-constexpr std::string_view delete_all_addresses_sql =
-    "DELETE FROM withdrawal_addresses WHERE account_id = $1";
 
 }  // namespace
 
@@ -19,10 +17,6 @@ void call_off_parked(db::Transaction& tx, AccountId account, Time now) {
     tx.run(call_off_parked_sql, account, now);
     tx.run(delete_links_sql, account);
     tx.run(delete_waiting_addresses_sql, account);
-}
-
-void forget_addresses(db::Transaction& tx, AccountId account) {
-    tx.run(delete_all_addresses_sql, account);
 }
 
 }  // namespace berth::transfers

@@ -24,18 +24,25 @@ struct Outcome {
 Outcome outcome_of(const TransferRow& transfer) {
     const std::string because =
         transfer.reason ? fmt::format(": {}", *transfer.reason) : std::string();
-    const std::string unpaid =
-        because + ". Nothing was paid, and what was set aside for it is back in your account.";
     switch (transfer.state) {
         case TransferState::SETTLED:
             return {"was paid",
                     transfer.tx_hash
                         ? fmt::format("was paid.\n\nThe transaction is {}.", *transfer.tx_hash)
                         : "was paid."};
-        case TransferState::FAILED: return {"could not be paid", "could not be paid" + unpaid};
+        case TransferState::FAILED:
+            return {"could not be paid",
+                    "could not be paid" + because +
+                        ". Nothing was paid, and what was set aside for it is back in your "
+                        "account."};
         case TransferState::EXPIRED:
             return {"has expired", "has expired" + because + ". Nothing was paid."};
-        default: return {"was called off", "was called off" + unpaid};
+        // Nothing is set aside before a link was opened, and what is called back may go to a
+        // renter.
+        default:
+            return {"was called off",
+                    "was called off" + because +
+                        ". Nothing was paid, and nothing is set aside for it any more."};
     }
 }
 
@@ -87,15 +94,6 @@ mail::Message confirm(const Sender& sender, const std::string& email,
                                 what, sender.site.base_url, to_string(confirmation.id),
                                 confirmation.token, to_rfc3339(confirmation.expires_at)),
             .useful_until = confirmation.expires_at};
-}
-
-mail::Message called_off(const Sender& sender, const std::string& email, const Wish& wish) {
-    return {.to = email,
-            .subject = fmt::format("{}: a {} was called off", sender.brand, noun(wish.kind)),
-            .text = fmt::format("An operator has called off a {}. Nothing was sent, and what was "
-                                "locked for it is yours again.\n\nWrite to support if you want to "
-                                "know more.\n",
-                                sentence(wish))};
 }
 
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish) {

@@ -40,9 +40,6 @@ struct Confirmation {
 mail::Message confirm(const Sender& sender, const std::string& email,
                       const Confirmation& confirmation);
 
-// An operator has called it off.
-mail::Message called_off(const Sender& sender, const std::string& email, const Wish& wish);
-
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
 // Of a transfer that is over: what became of it.

@@ -1,11 +1,9 @@
 #include "transfers/operators.hpp"
 
-#include "accounts/settings.hpp"
 #include "audit/audit.hpp"
 #include "base/redaction.hpp"
 #include "transfers/brakes.hpp"
 #include "transfers/call_back.hpp"
-#include "transfers/letters.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::transfers {
@@ -45,6 +43,14 @@ TransferRow require_transfer(api::Call& call, TransferId id) {
 
 Problem too_late() {
     return Problem(Code::conflict, "this transfer was signed already, or is over");
+}
+
+// What somebody else holds back is let go by an admin: an operator for money does not undo alone
+// what another has stopped. Calling it off lets it go, too, since it can be asked for anew.
+void require_may_let_go(api::Call& call, const TransferRow& transfer) {
+    if (transfer.held_why && !call.caller.admin &&
+        !was_held_by(call.tx(), transfer.transfer_id, call.caller.account))
+        throw Problem(Code::forbidden, "somebody else holds this transfer back; ask an admin");
 }
 
 // The row as it stands after the act, and the act in the record.
@@ -97,14 +103,15 @@ TransferDecided Operators::cancel(api::Call& call, const TransferPath& path,
                                   const TransferDecision& decision) const {
     const TransferRow before = require_transfer(call, path.id);
     call.require_step_up();
+    // Its money would be back at once, and could be asked for anew, whatever it was held back for.
+    if (before.account_id == call.caller.account)
+        throw Problem(Code::forbidden,
+                      "nobody calls off a transfer of their own account as an operator");
+    require_may_let_go(call, before);
     if (before.state == TransferState::CANCELLED) throw too_late();
     end_unsigned({call.tx(), call.random, call.now}, before,
                  {.reason = "called off by an operator"});
     if (require_transfer(call, path.id).state != TransferState::CANCELLED) throw too_late();
-    const auto owner = accounts::find_account(call.tx(), before.account_id);
-    if (before.kind != TransferKind::return_ && owner && owner->email)
-        outbox_.send(call.context(), letters::called_off({accounts::brand(call), site_},
-                                                         *owner->email, letters::of(before)));
     return record_decision(call, before, "cancel_transfer", decision);
 }
 
@@ -114,7 +121,8 @@ TransferDecided Operators::hold(api::Call& call, const TransferPath& path,
                                 const TransferDecision& decision) const {
     const TransferRow before = require_transfer(call, path.id);
     call.require_step_up();
-    if (!hold_back(call.tx(), path.id, without_unnamed_secrets(decision.reason.value)))
+    if (!hold_back(call.tx(), path.id, without_unnamed_secrets(decision.reason.value),
+                   call.caller.account))
         throw too_late();
     return record_decision(call, before, "hold_transfer", decision);
 }
@@ -125,6 +133,7 @@ TransferDecided Operators::release(api::Call& call, const TransferPath& path,
     call.require_step_up();
     if (before.account_id == call.caller.account)
         throw Problem(Code::forbidden, "nobody releases a transfer of their own account");
+    require_may_let_go(call, before);
     if (!before.held_why) throw Problem(Code::conflict, "nobody holds this transfer back");
     if (!hold_back(call.tx(), path.id, std::nullopt)) throw too_late();
     return record_decision(call, before, "release_transfer", decision);
@@ -164,6 +173,8 @@ void Operators::add_routes(api::Router& router) const {
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .errors = {Code::not_found,
+                    {Code::forbidden,
+                     "it is of the caller's own account, or held by somebody else"},
                     {Code::conflict, "it was signed already, or is over"},
                     {Code::unavailable,
                      "payments are being compared with the chain; try again later"}}},
@@ -193,7 +204,8 @@ void Operators::add_routes(api::Router& router) const {
          .step_up = StepUp::admin_sensitive,
          .idempotent = true,
          .errors = {Code::not_found,
-                    {Code::forbidden, "it is of the caller's own account"},
+                    {Code::forbidden,
+                     "it is of the caller's own account, or held by somebody else"},
                     {Code::conflict, "nobody holds it back, or it is over"}}},
         [this](api::Call& call, const api::Path<TransferPath>& path,
                const api::Body<TransferDecision>& body) { return release(call, *path, *body); });

@@ -2,9 +2,7 @@
 // release one that nobody has signed yet. What was signed is the chain's.
 #pragma once
 
-#include "accounts/site.hpp"
 #include "api/router.hpp"
-#include "mail/outbox.hpp"
 #include "transfers/operator_types.hpp"
 
 namespace berth::transfers {
@@ -14,9 +12,6 @@ inline constexpr Duration late_after = std::chrono::minutes(15);
 
 class Operators {
 public:
-    Operators(const accounts::Site& site, const mail::Outbox& outbox)
-        : site_(site), outbox_(outbox) {}
-
     void add_routes(api::Router& router) const;
 
     api::Page<AdminTransfer> list(api::Call& call, const AdminTransfersQuery& query) const;
@@ -26,10 +21,6 @@ public:
                          const TransferDecision& decision) const;
     TransferDecided release(api::Call& call, const TransferPath& path,
                             const TransferDecision& decision) const;
-
-private:
-    const accounts::Site& site_;
-    const mail::Outbox& outbox_;
 };
 
 // Those that are held back, or were asked for longer ago than `late_after` and are not over; oldest

@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <tuple>
+
 #include "api/router.hpp"
 #include "audit/audit.hpp"
 #include "base/log.hpp"
 #include "transfers/returns.hpp"
+#include "transfers/rows.hpp"
 #include "transfers/settlement.hpp"
 
 namespace berth::transfers {
@@ -31,6 +36,13 @@ const db::Query<PayeeRow> list_payees_before_sql(
 constexpr std::string_view count_barred_sql =
     "SELECT COUNT(*) FROM refused_payees "
     "WHERE asset = $1 AND address = $2 AND barred_at IS NOT NULL";
+constexpr std::string_view any_barred_sql =
+    "SELECT payee_id FROM refused_payees WHERE barred_at IS NOT NULL LIMIT 1";
+const db::Query<TransferRow> waiting_for_barred_sql(
+    "SELECT {} FROM transfers WHERE state = 'INTENT' AND held_why IS NULL AND (asset, address) IN "
+    "(SELECT asset, address FROM refused_payees WHERE barred_at IS NOT NULL) "
+    "ORDER BY account_id, transfer_id LIMIT $1");
+constexpr std::int64_t called_off_together_max = 100;
 constexpr std::string_view add_payee_sql =
     "INSERT INTO refused_payees (payee_id, asset, address, refusals, refused_at, why, barred_at) "
     "VALUES ($1, $2, $3, 1, $4, $5, NULL) ON CONFLICT (asset, address) DO NOTHING";
@@ -46,10 +58,13 @@ constexpr std::string_view forget_payee_sql =
     "DELETE FROM refused_payees WHERE asset = $1 AND address = $2 AND barred_at IS NULL";
 constexpr std::string_view lift_payee_sql =
     "DELETE FROM refused_payees WHERE payee_id = $1 RETURNING payee_id";
+constexpr std::string_view forget_counted_sql =
+    "DELETE FROM refused_payees WHERE asset = $1 AND barred_at IS NULL";
 constexpr std::string_view count_reverts_sql =
-    "UPDATE reverts_in_a_row SET reverts = reverts + $1 WHERE line = 1 RETURNING reverts";
+    "INSERT INTO reverts_in_a_row (asset, reverts) VALUES ($1, $2) ON CONFLICT (asset) DO UPDATE "
+    "SET reverts = reverts_in_a_row.reverts + excluded.reverts RETURNING reverts";
 constexpr std::string_view forget_reverts_sql =
-    "UPDATE reverts_in_a_row SET reverts = 0 WHERE line = 1 AND reverts > 0";
+    "UPDATE reverts_in_a_row SET reverts = 0 WHERE asset = $1 AND reverts > 0";
 
 // How a refusal is counted.
 struct Refused {
@@ -74,6 +89,14 @@ Counted count_refusal(db::Context context, const Payee& payee, const Refused& re
         context.tx.run(bar_payee_sql, payee.asset, payee.address, context.now, refused.bar_after)
             .affected == 1;
     return counted;
+}
+
+// Whoever counts several changes their rows in this order.
+std::vector<Payee> in_order(std::vector<Payee> payees) {
+    std::ranges::sort(payees, [](const Payee& left, const Payee& right) {
+        return std::tie(left.asset, left.address) < std::tie(right.asset, right.address);
+    });
+    return payees;
 }
 
 // Last in its transaction, as every event is.
@@ -152,54 +175,77 @@ void require_payable(db::Transaction& tx, const Payee& payee) {
                                   ledger::name(payee.asset)));
 }
 
-std::vector<TransferId> refuse_payments(db::Context context, std::span<const TransferRow> refused,
-                                        const Settings& limits) {
-    std::vector<TransferId> called_off;
+bool bars_any(db::Transaction& tx) { return !tx.run(any_barred_sql).empty(); }
+
+// The rows of payees are changed here before any of the ledger, and no money moves: what is called
+// off is called off in a transaction of its own.
+void count_refusals(db::Context context, std::span<const TransferRow> refused,
+                    const Settings& limits) {
+    std::vector<Payee> payees;
+    for (const TransferRow& transfer : refused)
+        payees.push_back({transfer.asset, transfer.address});
     std::vector<Payee> barred;
-    const bool held = find_hold(context.tx).has_value();
-    for (const TransferRow& transfer : refused) {
-        const Payee payee{transfer.asset, transfer.address};
+    for (const Payee& payee : in_order(std::move(payees)))
         if (count_refusal(context, payee,
                           {"the token would revert a payment to it", *limits.payee_refusals_max,
                            refusals_apart})
                 .was_barred)
             barred.push_back(payee);
-        // A payment that the books have lost may be this one: then its money does not go back.
-        if (held || !is_barred(context.tx, payee)) continue;
-        const Step step{TransferState::INTENT, TransferState::CANCELLED,
-                        "the token refuses payments to this address"};
+    record_bars(context, barred);
+}
+
+bool any_waits_for_barred(db::Transaction& tx) {
+    return tx.fetch_one(waiting_for_barred_sql, std::int64_t{1}).has_value();
+}
+
+std::vector<TransferId> call_off_barred(db::Context context) {
+    std::vector<TransferId> called_off;
+    if (find_hold(context.tx)) return called_off;
+    const Step step{.from = TransferState::INTENT,
+                    .to = TransferState::CANCELLED,
+                    .reason = "the token refuses payments to this address",
+                    .unless_held = true};
+    for (const TransferRow& transfer :
+         context.tx.fetch(waiting_for_barred_sql, called_off_together_max)) {
         if (!move_transfer(context, transfer.transfer_id, step)) continue;
         book_ending(context, transfer, TransferState::CANCELLED);
         called_off.push_back(transfer.transfer_id);
     }
-    record_bars(context, barred);
     return called_off;
 }
 
+// After a hold all that was counted is forgotten: whoever lifts it begins anew, and the same
+// addresses hold payments again when they are reverted again.
 bool note_endings(db::Context context, const ChainEndings& endings, const Settings& limits) {
     std::vector<Payee> barred;
-    std::int64_t firsts = 0;
-    for (const Payee& payee : endings.reverted) {
+    std::array<std::int64_t, ledger::assets.size()> firsts{};
+    std::array<bool, ledger::assets.size()> paid{};
+    for (const Payee& payee : in_order(endings.reverted)) {
         const Counted counted = count_refusal(
             context, payee, {"a payment to it was reverted", *limits.payee_refusals_max, {}});
-        if (counted.is_first) ++firsts;
+        if (counted.is_first) ++firsts[static_cast<std::size_t>(payee.asset)];
         if (counted.was_barred) barred.push_back(payee);
     }
+    for (const Payee& payee : endings.paid) paid[static_cast<std::size_t>(payee.asset)] = true;
+    if (!endings.paid.empty() && context.tx.fetch_value<std::int64_t>(any_counted_sql).value() > 0)
+        for (const Payee& payee : in_order(endings.paid))
+            context.tx.run(forget_payee_sql, payee.asset, payee.address);
     bool holds = false;
-    if (!endings.paid.empty()) {
-        context.tx.run(forget_reverts_sql);
-        if (context.tx.fetch_value<std::int64_t>(any_counted_sql).value() > 0)
-            for (const Payee& payee : endings.paid)
-                context.tx.run(forget_payee_sql, payee.asset, payee.address);
-    } else if (firsts > 0) {
-        const auto in_a_row = context.tx.fetch_value<std::int64_t>(count_reverts_sql, firsts);
-        holds = in_a_row.value() >= *limits.reverts_in_a_row_max;
+    for (const Asset asset : ledger::assets) {
+        const auto which = static_cast<std::size_t>(asset);
+        if (paid[which]) {
+            context.tx.run(forget_reverts_sql, asset);
+        } else if (firsts[which] > 0) {
+            const auto in_a_row =
+                context.tx.fetch_value<std::int64_t>(count_reverts_sql, asset, firsts[which]);
+            if (in_a_row.value() < *limits.reverts_in_a_row_max) continue;
+            holds = true;
+            context.tx.run(forget_reverts_sql, asset);
+            context.tx.run(forget_counted_sql, asset);
+        }
     }
-    if (holds) {
-        context.tx.run(forget_reverts_sql);  // whoever lifts the hold begins anew
-        if (!find_hold(context.tx))
-            add_hold(context, "payments to different addresses were reverted one after the other");
-    }
+    if (holds && !find_hold(context.tx))
+        add_hold(context, "payments to different addresses were reverted one after the other");
     record_bars(context, barred);
     return holds;
 }

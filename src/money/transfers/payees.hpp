@@ -28,18 +28,26 @@ bool is_barred(db::Transaction& tx, const Payee& payee);
 // Throws a Problem CONFLICT then.
 void require_payable(db::Transaction& tx, const Payee& payee);
 
-// Keeps: a payment that would be reverted is not signed, and its money goes back in the transaction
-// that calls it off. Counts a refusal of each; those whose address is barred by now are called off,
-// unless books and chain are being compared. Gives those.
-std::vector<TransferId> refuse_payments(db::Context context, std::span<const TransferRow> refused,
-                                        const Settings& limits);
+bool bars_any(db::Transaction& tx);
+
+// Counts a refusal of each; an address may be barred by it.
+void count_refusals(db::Context context, std::span<const TransferRow> refused,
+                    const Settings& limits);
+
+// What waits for an address that is barred, whoever barred it, and that no operator holds back.
+bool any_waits_for_barred(db::Transaction& tx);
+// Keeps: its money goes back in the transaction that calls it off. None while books and chain are
+// being compared: a payment that the books have lost may be one of these. Gives those, some at a
+// time.
+std::vector<TransferId> call_off_barred(db::Context context);
 
 // What became of payments on the chain.
 struct ChainEndings {
     std::vector<Payee> paid;
     std::vector<Payee> reverted;
 };
-// True when they were the last of so many reverts that payments are held from now on.
+// True when they were the last of so many reverts that payments are held from now on. Each asset is
+// counted by itself: one that pays says nothing about another that does not.
 bool note_endings(db::Context context, const ChainEndings& endings, const Settings& limits);
 
 // What operators see of it, and lift.

@@ -1,4 +1,4 @@
-// A transfer as a row of its table, for the two files that read it.
+// A transfer as a row of its table, for the files that read it.
 #pragma once
 
 #include "transfers/store.hpp"

@@ -249,6 +249,22 @@ constexpr db::Migration history[] = {
             "  WHERE state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"
             "CREATE INDEX transfers_untold ON transfers (transfer_id)"
             "  WHERE told = 0 AND state IN ('SETTLED', 'FAILED', 'EXPIRED', 'CANCELLED');"},
+    // Reverts are counted by asset.
+    {.feature = "transfers",
+     .number = 16,
+     .sql = "DROP TABLE reverts_in_a_row;"
+            "CREATE TABLE reverts_in_a_row ("
+            "  asset @text NOT NULL PRIMARY KEY,"
+            "  reverts @int NOT NULL"
+            ") @strict;"},
+    // Which operator holds it back.
+    {.feature = "transfers", .number = 17, .sql = "ALTER TABLE transfers ADD COLUMN held_by @id;"},
+    // Operators look at what is in one state; nearly all are settled. (The second condition
+    // keeps the settler's statements to the indexes of their own.)
+    {.feature = "transfers",
+     .number = 18,
+     .sql = "CREATE INDEX transfers_by_state ON transfers (state, transfer_id)"
+            "  WHERE state <> 'SETTLED' AND transfer_id IS NOT NULL;"},
 };
 
 }  // namespace

@@ -129,6 +129,7 @@ void Settler::submit(Round& round) const {
         return hold_back(round.signer, round.standing, next_nonce);
     if (!agrees_with_earlier_ones()) return;
     if (*round.snapshot->get<Settings>().payouts_paused) return;
+    call_off_refused();
     const chain::Fees fees = bounded(round);
     const std::vector<TransferRow> wanted = choose(round, next_nonce, fees);
     require_decimals(round, wanted);
@@ -152,6 +153,7 @@ void Settler::hold_back(const crypto::Address& treasury, const chain::Standing& 
     // What waits in the pools is hearsay, and only a reason to wait.
     if (standing.latest_nonce <= next_nonce) return;
     parts_.database.write([&](db::Transaction& tx) {
+        take_signing_turn(tx);  // whoever signs now has done so, or finds the hold
         if (!find_hold(tx))
             add_hold({tx, parts_.random, parts_.clock.now()},
                      "the treasury sent what the books do not know");
@@ -227,7 +229,11 @@ std::vector<TransferRow> Settler::choose(const Round& round, std::int64_t next_n
             }
             // One is enough to see whether a token that paid nobody pays again: the others would
             // take up places that the other asset needs.
-            if ((*stopped_)[asset] && std::exchange(probed[asset], true)) continue;
+            if ((*stopped_)[asset] && std::exchange(probed[asset], true)) {
+                if (transfer.short_of != ShortOf::token)
+                    shortages.push_back({transfer.transfer_id, ShortOf::token});
+                continue;
+            }
             tokens = tokens - transfer.amount;
             --cover.transfers;
             brakes.count(transfer);
@@ -271,38 +277,49 @@ std::vector<TransferRow> Settler::try_out(const Round& round,
     for (const auto* some : {&trials.good, &trials.refused_payees})
         for (const TransferRow& transfer : *some)
             (*stopped_)[static_cast<std::size_t>(transfer.asset)] = false;
-    if (!trials.stopped.empty() || trials.unclear > 0)
+    if (!trials.stopped.empty() || !trials.unclear.empty())
         log(Level::error, "token_refuses_payments",
             {{"transfers", static_cast<std::int64_t>(trials.stopped.size())},
-             {"unclear", static_cast<std::int64_t>(trials.unclear)}});
+             {"unclear", static_cast<std::int64_t>(trials.unclear.size())}});
     std::vector<Shortage> waiting;
-    for (const auto* some : {&trials.stopped, &trials.refused_payees})
+    for (const auto* some : {&trials.stopped, &trials.refused_payees, &trials.unclear})
         for (const TransferRow& transfer : *some)
             if (transfer.short_of != ShortOf::token)
                 waiting.push_back({transfer.transfer_id, ShortOf::token});
     note_shortages(waiting);
     if (trials.refused_payees.empty()) return std::move(trials.good);
-    // In the order of their accounts, as everybody changes them.
-    std::ranges::sort(trials.refused_payees, {}, &TransferRow::account_id);
+    parts_.database.write([&](db::Transaction& tx) {
+        count_refusals({tx, parts_.random, parts_.clock.now()}, trials.refused_payees,
+                       round.snapshot->get<Settings>());
+    });
+    call_off_refused();
+    return std::move(trials.good);
+}
+
+// Whatever barred an address, and on whichever server: what waits for it does not wait for ever.
+void Settler::call_off_refused() const {
+    if (!parts_.database.read(any_waits_for_barred)) return;
     const auto called_off = parts_.database.write([&](db::Transaction& tx) {
-        return refuse_payments({tx, parts_.random, parts_.clock.now()}, trials.refused_payees,
-                               round.snapshot->get<Settings>());
+        return call_off_barred({tx, parts_.random, parts_.clock.now()});
     });
     for (const TransferId id : called_off)
         log(Level::warn, "transfer_refused_by_token", {{"transfer", to_string(id)}});
-    return std::move(trials.good);
 }
 
 // Keeps: the signed bytes are committed, with the state that says so, before they are sent; and
 // what is signed in a day stays within its caps, whoever else signs, because they are asked again
-// in turn.
+// in turn. What an operator paused or held since the round began is not signed: trials alone may
+// take minutes with a slow provider.
 std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const TransferRow> batch,
                                             const chain::Fees& fees) const {
     const Time now = parts_.clock.now();
     return parts_.database.write([&](db::Transaction& tx) {
         take_signing_turn(tx);
-        Brakes brakes(tx, round.snapshot->get<Settings>(), now);
         std::vector<AttemptRow> made;
+        const auto snapshot = parts_.settings.now();
+        const Settings& limits = snapshot->get<Settings>();
+        if (*limits.payouts_paused || find_hold(tx)) return made;
+        Brakes brakes(tx, limits, now);
         for (const TransferRow& transfer : batch) {
             if (!brakes.let_go(transfer)) continue;
             // It may have been held back since it was chosen.

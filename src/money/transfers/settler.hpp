@@ -110,6 +110,7 @@ private:
     void require_decimals(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<TransferRow> choose(const Round& round, std::int64_t next_nonce,
                                     const chain::Fees& fees) const;
+    void call_off_refused() const;
     std::vector<TransferRow> try_out(const Round& round, std::span<const TransferRow> chosen) const;
     std::vector<AttemptRow> sign_batch(const Round& round, std::span<const TransferRow> batch,
                                        const chain::Fees& fees) const;

@@ -80,12 +80,17 @@ constexpr std::string_view filters_of_all =
     "AND (kind = $3 OR $3 IS NULL) AND (state = $4 OR $4 IS NULL) AND (asset = $5 OR $5 IS NULL) "
     "AND (created_at >= $6 OR $6 IS NULL) AND (created_at < $7 OR $7 IS NULL) "
     "AND ($8 IS NULL OR (held_why IS NULL) <> ($8 = 1)) ORDER BY transfer_id DESC LIMIT $9";
-// An account and an address have an index each, so they have statements of their own.
+// An account, an address and a state that few are in have an index each, so they have statements of
+// their own.
 db::Query<TransferRow> all_transfers(std::string_view which) {
     return db::Query<TransferRow>(fmt::format(
         "SELECT {{}} FROM transfers WHERE transfer_id < $1 {} {}", which, filters_of_all));
 }
 const auto list_all_sql = all_transfers("AND $2 IS NULL AND $10 IS NULL");
+// Both conditions are spelled as those of the index.
+const auto list_of_state_sql = all_transfers(
+    "AND $2 IS NULL AND $10 IS NULL AND state = $4 AND state <> 'SETTLED' "
+    "AND transfer_id IS NOT NULL");
 const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS NULL");
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
@@ -96,8 +101,11 @@ const db::Query<TransferRow> list_late_sql(
     "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) "
     "AND (transfer_id > $2 OR $2 IS NULL) ORDER BY transfer_id LIMIT $3");
 constexpr std::string_view hold_back_sql =
-    "UPDATE transfers SET held_why = $2 "
+    "UPDATE transfers SET held_why = $2, "
+    "held_by = CASE WHEN held_why IS NULL THEN $3 ELSE held_by END "
     "WHERE transfer_id = $1 AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
+constexpr std::string_view was_held_by_sql =
+    "SELECT 1 FROM transfers WHERE transfer_id = $1 AND held_why IS NOT NULL AND held_by = $2";
 constexpr std::string_view count_open_transfers_sql =
     "SELECT COUNT(*) FROM transfers WHERE account_id = $1 "
     "AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED')";
@@ -233,8 +241,10 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
                                              std::int64_t rows_max) {
     TransferId last;
     last.uuid.bytes.fill('\xff');
+    const bool is_of_few = filter.state && *filter.state != TransferState::SETTLED;
     const auto& which = filter.address   ? list_of_address_sql
                         : filter.account ? list_of_account_sql
+                        : is_of_few      ? list_of_state_sql
                                          : list_all_sql;
     return tx.fetch(which, before.value_or(last), filter.account, filter.kind, filter.state,
                     filter.asset, filter.since, filter.until, filter.held, rows_max,
@@ -247,8 +257,13 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
     return tx.fetch(list_late_sql, asked_before, after, rows_max);
 }
 
-bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why) {
-    return tx.run(hold_back_sql, id, why).affected == 1;
+bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
+               const std::optional<AccountId>& by) {
+    return tx.run(hold_back_sql, id, why, by).affected == 1;
+}
+
+bool was_held_by(db::Transaction& tx, TransferId id, AccountId by) {
+    return !tx.run(was_held_by_sql, id, by).empty();
 }
 
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account) {

@@ -115,7 +115,11 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
                                              std::int64_t rows_max);
 // Of one that was not signed: why it is held back, or that it is not. False when it was, or is
 // over.
-bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why);
+bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
+               const std::optional<AccountId>& by = {});
+// Whether it is held back, and by this operator first: whoever holds it again does not make it
+// theirs.
+bool was_held_by(db::Transaction& tx, TransferId id, AccountId by);
 std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
 struct Step {
     TransferState from;

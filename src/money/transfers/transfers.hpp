@@ -26,8 +26,7 @@ public:
           treasury_(treasury),
           accounts_(accounts),
           outbox_(outbox),
-          challenges_(site),
-          operators_(site, outbox) {}
+          challenges_(site) {}
 
     void add_routes(api::Router& router) const;
 

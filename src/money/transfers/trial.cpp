@@ -43,7 +43,7 @@ Trials try_payments(chain::Chain& chain, const ledger::Treasury& treasury,
         if (would_pay(trials.at(i))) {
             found.good.push_back(wanted[i]);
         } else if (trials[i].status == Tried::disputed) {
-            ++found.unclear;
+            found.unclear.push_back(wanted[i]);
         } else {
             TransferRow own = wanted[i];
             own.address = signer;
@@ -57,7 +57,7 @@ Trials try_payments(chain::Chain& chain, const ledger::Treasury& treasury,
         if (would_pay(own.at(i)))
             found.refused_payees.push_back(refused[i]);
         else if (own[i].status == Tried::disputed)
-            ++found.unclear;
+            found.unclear.push_back(refused[i]);
         else
             found.stopped.push_back(refused[i]);
     }

@@ -13,7 +13,7 @@ struct Trials {
     std::vector<TransferRow> good;
     std::vector<TransferRow> refused_payees;  // the token would pay others, and not these
     std::vector<TransferRow> stopped;         // it would pay nobody, not even ourselves
-    std::size_t unclear = 0;                  // the providers do not agree: they wait
+    std::vector<TransferRow> unclear;         // the providers do not agree: they wait
 };
 Trials try_payments(chain::Chain& chain, const ledger::Treasury& treasury,
                     const crypto::Address& signer, std::span<const TransferRow> wanted);

@@ -206,6 +206,9 @@ audit::AuditEventId keep(ledger::Context context, const ledger::Treasury& ours,
     transfers::require_books_current(context.tx);
     const auto row =
         funding::end_suspense(context, deposit, funding::SuspenseEnd::own, std::nullopt);
+    // Nobody's blocked money becomes the platform's, which would pay it out again.
+    if (block_list::is_blocked(context.tx, row.sender))
+        throw Problem(Code::conflict, "its sender is on the block list");
     if (own == Own::from_cold && !is_cold(ours, row.sender))
         throw Problem(Code::conflict,
                       fmt::format("it came from {}, which is not among cold_addresses",

@@ -187,7 +187,7 @@ constexpr Command admin_table[] = {
               "RECEIVED=received_micro WITHDRAWN=withdrawn_micro PAID_OUT=paid_out_micro "
               "GAS=gas_micro",
               "Volume, fees, payouts and gas, by day or month."),
-    reporting("admin reports trial-balance", "/api/v1/admin/reports/trial-balance",
+    reporting("admin reports trial-balance", "/api/v1/admin/reports/trial",
               &wire::type_of<reports::TrialQuery>,
               "ASSET=asset POCKET=pocket DEBIT=debit_micro CREDIT=credit_micro "
               "BALANCE=balance_micro",

@@ -306,6 +306,7 @@ int hold_settlement(const settings::Given& given, const std::string& why) {
     SystemRandom random;
     const Time now = SystemClock().now();
     database->write([&](db::Transaction& tx) {
+        transfers::take_signing_turn(tx);  // whoever signs now has done so, or finds the hold
         transfers::add_hold({tx, random, now}, why);
         audit::record({tx, random, now}, {.actor = audit::Actor::local_operator(),
                                           .action = "hold_settlement",

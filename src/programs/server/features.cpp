@@ -1,6 +1,7 @@
 #include "server/features.hpp"
 
 #include "accounts/told.hpp"
+#include "admin/leaving.hpp"
 #include "admin/told.hpp"
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
@@ -27,6 +28,7 @@
 #include "mail/census.hpp"
 #include "mail/settings.hpp"
 #include "offers/told.hpp"
+#include "recovery/leaving.hpp"
 #include "rentals/census.hpp"
 #include "rentals/figures.hpp"
 #include "rentals/told.hpp"
@@ -64,6 +66,20 @@ ledger::Treasury own_treasury(const chain::Settings& settings,
         throw BadSettings("--treasury: must be the address of treasury.key in --secrets");
     const auto address = key ? std::optional(key->address()) : *settings.treasury;
     return treasury_of(settings, address, address && has_chain);
+}
+
+// What stands above closing and has something of an account.
+closing::Above above_closing() {
+    return {.is_under_dispute = admin::has_open_dispute,
+            .call_off =
+                [](db::Context context, AccountId account) {
+                    recovery::end_recoveries(context.tx, account, context.now);
+                },
+            .forget =
+                [](db::Transaction& tx, AccountId account) {
+                    admin::forget_notes(tx, account);
+                    recovery::forget_account(tx, account);
+                }};
 }
 
 // Each thing that is signed has a key of its own, which follows from one that is kept.
@@ -212,7 +228,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       event_kinds(event_registry()),
       delivery(event_kinds),
       tickets(site, outbox, knows_transaction),
-      closing(outbox),
+      closing(outbox, above_closing()),
       recoveries(site, outbox),
       guests(site, outbox),
       admin(start, outbox, treasury, chain),
@@ -321,8 +337,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);
         })};
     if (!blocked_addresses_file.empty())
-        kinds.push_back(
-            block_list::read_block_list_kind({blocked_addresses_file, database, clock, random}));
+        kinds.push_back(block_list::read_block_list_kind(
+            {blocked_addresses_file, database, clock, random, transfers::take_signing_turn}));
     kinds.push_back(closing.erase_accounts_kind({database, clock, random}));
     for (worker::Kind& kind :
          rentals::job_deadlines_kinds({rentals.lifecycle(), database, clock, random}))

@@ -29,6 +29,11 @@ std::optional<ledger::Verified> read_verified(const LedgerCheck& wanted) {
     std::ostringstream text;
     text << std::ifstream(wanted.verified_file).rdbuf();
     auto verified = ledger::parse_verified(text.str());
+    if (!verified && ledger::is_of_earlier_release(text.str())) {
+        fmt::print("{}: is of an earlier release; everything is looked at anew\n",
+                   wanted.verified_file);
+        return std::nullopt;
+    }
     if (!verified)
         throw BadSettings("--verified: " + wanted.verified_file +
                           ": is not what this program wrote; look into it, then use --full");

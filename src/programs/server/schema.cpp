@@ -23,8 +23,8 @@ std::vector<db::Migration> schema() {
           liabilities::migrations, tickets::migrations,        admin::migrations,
           treasury::migrations,    rentals::migrations,        relay::migrations,
           machines::migrations,    offers::migrations,         catalog::migrations,
-          four_eyes::migrations,   recovery::migrations,       credits::migrations,
-          events::migrations})
+          four_eyes::migrations,   closing::migrations,        recovery::migrations,
+          credits::migrations,     events::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }
