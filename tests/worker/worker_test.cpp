@@ -306,6 +306,26 @@ TEST_F(Tasks, ThoseWhoWaitAreWokenAfterTheCommit) {
     EXPECT_EQ(woken, std::vector<std::string>{"x"});
 }
 
+TEST_F(Tasks, OneThatIsDeadIsToldWhenItIsBuried) {
+    std::vector<std::string> dead;
+    Options options;
+    options.on_dead = [&](const db::Context& context, const Task& task) {
+        context.tx.run(note_sql, "dead");
+        dead.push_back(task.kind);
+    };
+    const auto worker = make_worker({{.name = "fail",
+                                      .run = [](Attempt&) { throw std::runtime_error("no"); },
+                                      .attempts_max = 2}},
+                                    options);
+    add({.kind = "fail", .payload = "", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_TRUE(dead.empty());
+    clock.advance(std::chrono::minutes(5));
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(dead, std::vector<std::string>{"fail"});
+    EXPECT_EQ(notes(), 1) << "in the transaction that buried it";
+}
+
 // Real threads and the real clock from here on.
 class Workers : public Tasks {
 protected:
