@@ -147,8 +147,6 @@ std::uint64_t Hub::attach(Listener listener, std::shared_ptr<http::Loop> loop,
     entry.busy = entry.behind = true;  // until it says that it has room
     entry.written_at = SteadyClock::now();
     entries_.emplace(id, std::move(entry));
-    access_changed_ = true;  // what it was identified by may have ended meanwhile
-    changed_.notify_all();
     return id;
 }
 

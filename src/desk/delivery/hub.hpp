@@ -106,7 +106,8 @@ private:
         std::weak_ptr<EventStream> stream;
         bool busy = false;    // a piece is under way, or there is no room
         bool behind = false;  // there was news meanwhile
-        bool is_new = true;   // its credential was not looked at since it came
+        // Its credential was not looked at since it came, and may have ended on the way.
+        bool is_new = true;
         SteadyClock::time_point written_at{};
         SteadyClock::time_point identified_at{};
     };
