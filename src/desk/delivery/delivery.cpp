@@ -13,13 +13,6 @@
 namespace berth::delivery {
 namespace {
 
-[[noreturn]] void refuse_expired(const events::Head& head) {
-    throw current_events.problem(
-        fmt::format("there are events {} to {}; read what things are now, and go on from there",
-                    head.oldest, head.newest),
-        {{head.oldest}, {head.newest}});
-}
-
 // The place that a client was told last, by its header.
 std::optional<std::int64_t> last_event_id(const http::Request& request) {
     const auto header = request.headers.find("Last-Event-ID");
@@ -31,6 +24,19 @@ std::optional<std::int64_t> last_event_id(const http::Request& request) {
 }
 
 }  // namespace
+
+void require_reached(const events::Head& head, std::int64_t after) {
+    if (head.reaches(after)) return;
+    throw current_events.problem(
+        fmt::format("there are events {} to {}; read what things are now, and go on from there",
+                    head.oldest, head.newest),
+        {{head.oldest}, {head.newest}});
+}
+
+void forget_readers(db::Transaction& tx, AccountId account) {
+    forget_webhooks(tx, account);
+    forget_mail(tx, account);
+}
 
 events::Hearing hearing_of(const api::Caller& caller) {
     if (caller.credential != api::Credential::api_key) return {true, true};
@@ -78,7 +84,7 @@ EventPage Delivery::page(api::Call& call, AccountId stream, const EventsQuery& q
         after = parse_decimal(call.cursors.open(scope, *query.cursor)).value();
     else if (query.after)
         after = query.after->value;
-    if (!head.reaches(after)) refuse_expired(head);
+    require_reached(head, after);
     const std::int64_t limit = query.limit ? query.limit->value : api::page_items_default;
     events::Stretch found = events::read_stretch(call.tx(), stream, after, filter, limit);
     const bool is_at_end = found.through >= found.head.newest;
@@ -104,7 +110,7 @@ api::Streamed Delivery::open(api::Call& call, AccountId stream, const StreamQuer
     std::optional<std::int64_t> after = last_event_id(call.request);
     if (!after && query.after) after = query.after->value;
     listener.through = after.value_or(head.newest);
-    if (!head.reaches(listener.through)) refuse_expired(head);
+    require_reached(head, listener.through);
     const auto& settings = call.settings<Settings>();
     auto place = hub_.enter(caller.account,
                             {*settings.event_streams_per_account, *settings.event_streams_max});

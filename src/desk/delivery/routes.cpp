@@ -4,8 +4,10 @@
 namespace berth::delivery {
 
 using api::Access;
+using api::Body;
 using api::Call;
 using api::Query;
+using api::Work;
 
 void Delivery::add_routes(api::Router& router) {
     for (const auto& [type, kind] : registry_.kinds())
@@ -61,6 +63,24 @@ void Delivery::add_routes(api::Router& router) {
                [this](Call& call, const Query<StreamQuery>& query) {
                    return open(call, events::operators_stream, *query);
                });
+    webhooks_.add_routes(router);
+    router.add({.method = "GET",
+                .path = "/api/v1/account/notices",
+                .name = "show_mail_notices",
+                .group = "events",
+                .summary = "Which events the account gets by mail.",
+                .access = Access::participant},
+               [this](Call& call) { return mail_.show(call); });
+    router.add(
+        {.method = "PUT",
+         .path = "/api/v1/account/notices",
+         .name = "choose_mail_notices",
+         .group = "events",
+         .summary = "Chooses which events the account gets by mail: now, as a digest, or not.",
+         .access = Access::session,
+         .work = Work::write,
+         .idempotent = true},
+        [this](Call& call, const Body<MailNotices>& body) { return mail_.choose(call, *body); });
 }
 
 }  // namespace berth::delivery

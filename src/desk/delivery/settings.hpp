@@ -25,8 +25,32 @@ struct Settings {
                                       {.label = "Streams of events at a time",
                                        .help = "Streams of events that one server holds open.",
                                        .unit = "streams"}};
+    settings::Whole webhooks_per_account{10,
+                                         {0, 1000},
+                                         {.label = "Webhooks of an account",
+                                          .help = "Webhooks that one account may have.",
+                                          .unit = "webhooks"}};
+    settings::Whole webhook_deliveries_kept_days{
+        7,
+        {1, 365},
+        {.label = "Deliveries of webhooks kept",
+         .help = "How long owners can read what was sent to their webhooks, and what came back.",
+         .unit = "days"}};
+    settings::Flag allow_private_webhooks{
+        false,
+        {.label = "Private webhooks",
+         .help = "Webhooks may lead to private addresses, and over plain http (development).",
+         .pinned = settings::root_of_trust}};
+    settings::Text webhook_ca_file{"",
+                                   settings::any_text,
+                                   {.label = "Webhooks' authority",
+                                    .help = "PEM file of whom to trust as the target of a "
+                                            "webhook; empty: the system's.",
+                                    .pinned = settings::read_at_start}};
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
-                      (events_kept_days, event_streams_per_account, event_streams_max))
+                      (events_kept_days, event_streams_per_account, event_streams_max,
+                       webhooks_per_account, webhook_deliveries_kept_days, allow_private_webhooks,
+                       webhook_ca_file))
 
 }  // namespace berth::delivery

@@ -18,9 +18,11 @@ constexpr auto wire_docs(const TicketFacts*) {
 }
 
 inline constexpr events::Kind<TicketFacts> ticket_answered{
-    "ticket.answered", "ticket", events::Audience::both, "Support has answered."};
+    "ticket.answered", "ticket", events::Audience::both, "Support has answered.",
+    events::Mail::apart};
 inline constexpr events::Kind<TicketFacts> ticket_closed{
-    "ticket.closed", "ticket", events::Audience::both, "Support has closed it."};
+    "ticket.closed", "ticket", events::Audience::both, "Support has closed it.",
+    events::Mail::apart};
 inline constexpr events::Kind<TicketFacts> operations_ticket_opened{
     "operations.ticket_opened", "ticket", events::Audience::operators,
     "A ticket was opened, or its owner has written again."};

@@ -265,6 +265,11 @@ constexpr db::Migration history[] = {
      .number = 18,
      .sql = "CREATE INDEX transfers_by_state ON transfers (state, transfer_id)"
             "  WHERE state <> 'SETTLED' AND transfer_id IS NOT NULL;"},
+    // Owners hear of it by the account's events.
+    {.feature = "transfers",
+     .number = 19,
+     .sql = "DROP INDEX transfers_untold;"
+            "ALTER TABLE transfers DROP COLUMN told;"},
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "transfers/told.hpp"
 
 #include "base/check.hpp"
+#include "transfers/letters.hpp"
 
 namespace berth::transfers {
 namespace {
@@ -31,12 +32,21 @@ std::vector<events::DeclaredKind> event_kinds() {
     return all;
 }
 
+events::Words withdrawal_words(const TransferFacts& facts, std::string_view transfer) {
+    return letters::ended(TransferKind::withdrawal, facts, transfer);
+}
+
+events::Words payout_words(const TransferFacts& facts, std::string_view transfer) {
+    return letters::ended(TransferKind::payout, facts, transfer);
+}
+
 void tell(const db::Context& context, const TransferRow& transfer, std::string_view tx_hash) {
     if (transfer.kind == TransferKind::return_) return;
     TransferFacts facts;
     facts.state = transfer.state;
     facts.amount_micro = transfer.amount;
     facts.asset = transfer.asset;
+    facts.address = {crypto::checksummed(transfer.address)};
     if (!tx_hash.empty())
         facts.tx_hash = wire::TransactionHash{std::string(tx_hash)};
     else if (transfer.tx_hash)

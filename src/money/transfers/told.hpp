@@ -12,15 +12,17 @@ struct TransferFacts {
     TransferState state = TransferState::INTENT;
     Micro amount_micro;
     Asset asset = Asset::usdc;
+    wire::EvmAddress address;
     wire::Nullable<wire::TransactionHash> tx_hash;
     wire::Nullable<std::string> reason;
 };
-BOOST_DESCRIBE_STRUCT(TransferFacts, (), (state, amount_micro, asset, tx_hash, reason))
+BOOST_DESCRIBE_STRUCT(TransferFacts, (), (state, amount_micro, asset, address, tx_hash, reason))
 constexpr auto wire_docs(const TransferFacts*) {
     return std::to_array<wire::Doc>({
         {"state", "The one that it came into.", "SETTLED"},
         {"amount_micro", "What is to arrive.", "5000000"},
         {"asset", "", "USDC"},
+        {"address", "Where it goes.", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
         {"tx_hash", "The transaction on the chain; null before it is over there."},
         {"reason", "Why it ended without a payment; null when it did not.", "null"},
     });
@@ -47,6 +49,10 @@ constexpr auto wire_docs(const TreasuryShortFacts*) {
     });
 }
 
+// What a mail says of one that is over.
+events::Words withdrawal_words(const TransferFacts& facts, std::string_view transfer);
+events::Words payout_words(const TransferFacts& facts, std::string_view transfer);
+
 // By state, in the order of TransferState.
 using TransferKindOfEvent = events::Kind<TransferFacts>;
 inline constexpr auto withdrawal_audience = events::Audience::renter;
@@ -58,13 +64,15 @@ inline constexpr std::array withdrawal_kinds{
     TransferKindOfEvent{"withdrawal.submitted", "withdrawal", withdrawal_audience,
                         "Its payment is signed and sent."},
     TransferKindOfEvent{"withdrawal.settled", "withdrawal", withdrawal_audience,
-                        "Its payment is final on the chain."},
+                        "Its payment is final on the chain.", events::Mail::now, &withdrawal_words},
     TransferKindOfEvent{"withdrawal.failed", "withdrawal", withdrawal_audience,
-                        "Its payment was refused; the amount is back."},
+                        "Its payment was refused; the amount is back.", events::Mail::now,
+                        &withdrawal_words},
     TransferKindOfEvent{"withdrawal.expired", "withdrawal", withdrawal_audience,
-                        "Its link was not used in time."},
+                        "Its link was not used in time.", events::Mail::now, &withdrawal_words},
     TransferKindOfEvent{"withdrawal.cancelled", "withdrawal", withdrawal_audience,
-                        "It was called off; the amount is back."},
+                        "It was called off; the amount is back.", events::Mail::now,
+                        &withdrawal_words},
 };
 inline constexpr auto payout_audience = events::Audience::host;
 inline constexpr std::array payout_kinds{
@@ -75,13 +83,14 @@ inline constexpr std::array payout_kinds{
     TransferKindOfEvent{"payout.submitted", "payout", payout_audience,
                         "Its payment is signed and sent."},
     TransferKindOfEvent{"payout.settled", "payout", payout_audience,
-                        "Its payment is final on the chain."},
+                        "Its payment is final on the chain.", events::Mail::now, &payout_words},
     TransferKindOfEvent{"payout.failed", "payout", payout_audience,
-                        "Its payment was refused; the amount is back."},
+                        "Its payment was refused; the amount is back.", events::Mail::now,
+                        &payout_words},
     TransferKindOfEvent{"payout.expired", "payout", payout_audience,
-                        "Its link was not used in time."},
+                        "Its link was not used in time.", events::Mail::now, &payout_words},
     TransferKindOfEvent{"payout.cancelled", "payout", payout_audience,
-                        "It was called off; the amount is back."},
+                        "It was called off; the amount is back.", events::Mail::now, &payout_words},
 };
 inline constexpr events::Kind<SettlementHeldFacts> operations_settlement_held{
     "operations.settlement_held", "settlement", events::Audience::operators,

@@ -17,6 +17,7 @@
 // the commit and nobody waits in a circle.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,7 @@
 #include "base/wake.hpp"
 #include "db/db.hpp"
 #include "events/types.hpp"
+#include "wire/open.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::events {
@@ -34,6 +36,12 @@ inline constexpr std::size_t data_bytes_max = 4096;
 // The stream of all operators: of no account.
 inline constexpr AccountId operators_stream{};
 
+// What a mail says of an event.
+struct Words {
+    std::string subject;  // goes on from the name of the service
+    std::string text;
+};
+
 template <class Facts>
 struct Kind {
     std::string_view type;     // "rental.running"
@@ -41,6 +49,8 @@ struct Kind {
     Audience audience = Audience::both;
     std::string_view about;  // when it is told, as a sentence
     Mail mail = Mail::off;
+    // Where the feature has words of its own for it; else a mail is made of `about` and the facts.
+    Words (*words)(const Facts& facts, std::string_view subject_id) = nullptr;
 };
 
 // A kind in the registry, the type of its facts erased.
@@ -52,7 +62,12 @@ struct DeclaredKind {
           audience(kind.audience),
           about(kind.about),
           mail(kind.mail),
-          facts(&wire::type_of<Facts>()) {}
+          facts(&wire::type_of<Facts>()) {
+        if (kind.words != nullptr)
+            words = [in_words = kind.words](std::string_view data, std::string_view subject_id) {
+                return in_words(wire::decode_known<Facts>(data, "data"), subject_id);
+            };
+    }
 
     std::string_view type;
     std::string_view subject;
@@ -60,6 +75,7 @@ struct DeclaredKind {
     std::string_view about;
     Mail mail;
     const wire::Type* facts;
+    std::function<Words(std::string_view data, std::string_view subject_id)> words;  // none: usual
 };
 
 // A text of people or of agents that goes into facts: cut to what a fact may be long.

@@ -54,8 +54,9 @@ constexpr auto wire_docs(const Event*) {
 enum class Audience { renter, host, both, operators };
 BOOST_DESCRIBE_ENUM(Audience, renter, host, both, operators)
 
-// What becomes of an event by mail while its account has chosen nothing.
-enum class Mail { off, digest, now };
-BOOST_DESCRIBE_ENUM(Mail, off, digest, now)
+// What becomes of an event by mail while its account has chosen nothing. `apart`: its feature
+// writes to the owner by itself, in words that no event has, and nobody turns that off.
+enum class Mail { off, digest, now, apart };
+BOOST_DESCRIBE_ENUM(Mail, off, digest, now, apart)
 
 }  // namespace berth::events

@@ -135,7 +135,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     features_->host_agents.connect(*database_);
     features_->host_agents.set_refused([this] { return service_->refused_to_machines(); });
     features_->relay.connect(*database_, clock_);
-    features_->delivery.connect(*database_, clock_);
+    features_->delivery.connect(*database_, clock_, random_);
     declare_routes(overrides);
     std::vector<api::Topic> topics{machines::commands_topic(clock_),
                                    delivery::events_topic(*database_, clock_)};
@@ -262,6 +262,7 @@ bool App::try_to_begin() {
     if (server_) features_->relay.start();
     if (server_) features_->delivery.hub().start();
     if (tasks_started_) worker_->start();
+    if (tasks_started_) features_->delivery.couriers().start();
     service_->take_work();
     return true;
 }
@@ -325,6 +326,7 @@ void App::stop() {
     pool_.reset();
     pulse_.stop();
     worker_->stop();
+    features_->delivery.couriers().stop();
     features_->relay.stop();
     features_->delivery.hub().stop();
     features_->host_agents.stop();

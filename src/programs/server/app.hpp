@@ -115,6 +115,7 @@ private:
     void add_process_metrics();
     void add_money_metrics();
     void add_relay_metrics();
+    void add_webhook_metrics();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();

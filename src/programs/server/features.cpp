@@ -10,7 +10,9 @@
 #include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
+#include "delivery/census.hpp"
 #include "delivery/settings.hpp"
+#include "delivery/told.hpp"
 #include "events/keeping.hpp"
 #include "four_eyes/told.hpp"
 #include "funding/told.hpp"
@@ -39,7 +41,6 @@
 #include "tickets/told.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
-#include "transfers/news.hpp"
 #include "transfers/settler.hpp"
 #include "transfers/told.hpp"
 #include "treasury/treasury.hpp"
@@ -156,6 +157,14 @@ http::Reach endpoint_reach_of(const settings::Snapshot& start) {
                                                           : http::Reach::public_only;
 }
 
+delivery::TargetRules webhook_rules_of(const settings::Snapshot& start, const accounts::Site& site,
+                                       const http::OwnListeners& own_listeners) {
+    const bool anywhere = *start.get<delivery::Settings>().allow_private_webhooks;
+    return {.reach = anywhere ? http::Reach::anywhere : http::Reach::public_only,
+            .own_host = delivery::own_host_of(site.base_url),
+            .own_listeners = &own_listeners};
+}
+
 }  // namespace
 
 std::vector<db::CensusQuestion> census_questions() {
@@ -170,6 +179,7 @@ std::vector<db::CensusQuestion> census_questions() {
     add(transfers::census);
     add(ledger::census);
     add(liabilities::census);
+    add(delivery::census);
     return all;
 }
 
@@ -183,6 +193,7 @@ events::Registry event_registry() {
     registry.add(rentals::event_kinds());
     registry.add(liabilities::event_kinds());
     registry.add(tickets::event_kinds());
+    registry.add(delivery::event_kinds());
     registry.add(four_eyes::event_kinds());
     registry.add(admin::event_kinds());
     registry.add(event_kinds());
@@ -226,7 +237,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       posting_key(posting_key_of(secrets)),
       event_kinds(event_registry()),
-      delivery(event_kinds),
+      delivery({event_kinds, sealer, client, webhook_rules_of(start, site, own_listeners),
+                *start.get<delivery::Settings>().webhook_ca_file, outbox, site}),
       tickets(site, outbox, knows_transaction),
       closing(outbox, above_closing()),
       recoveries(site, outbox),
@@ -320,6 +332,12 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
                   const auto days = *live.now()->get<delivery::Settings>().events_kept_days;
                   return events::prune(tx, now - std::chrono::hours(24 * days), rows);
               }),
+        prune("prune_webhook_deliveries",
+              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
+                  const auto days =
+                      *live.now()->get<delivery::Settings>().webhook_deliveries_kept_days;
+                  return delivery::prune_deliveries(tx, now - std::chrono::hours(24 * days), rows);
+              }),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",
@@ -331,7 +349,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
         prune("expire_confirmations", expiring_confirmations(random)),
-        transfers::tell_owners_kind({outbox, site, database, clock, random}),
+        delivery.mail_reader().mail_events_kind({database, clock, random}),
         prune("expire_credits", expiring_credits(random)),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

@@ -24,7 +24,7 @@ std::vector<db::Migration> schema() {
           treasury::migrations,    rentals::migrations,        relay::migrations,
           machines::migrations,    offers::migrations,         catalog::migrations,
           four_eyes::migrations,   closing::migrations,        recovery::migrations,
-          credits::migrations,     events::migrations})
+          credits::migrations,     events::migrations,         delivery::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }
