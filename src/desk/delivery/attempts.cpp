@@ -5,6 +5,7 @@
 
 #include "base/money.hpp"
 #include "base/problem.hpp"
+#include "delivery/signing.hpp"
 #include "events/events.hpp"
 
 namespace berth::delivery {
@@ -39,33 +40,48 @@ std::optional<Duration> retry_after_of(const http::Response& response) {
     return std::min<Duration>(seconds(std::min<std::int64_t>(*wanted, 3600)), pause_max);
 }
 
-Answered ask(const Way& way, const Target& target, const Parcel& parcel) {
-    const Judged judged = judge(target, way.rules);
-    if (!judged.reason.empty())
-        return {.fault = "the target is not dialled: " + events::in_brief(judged.reason)};
+http::Outbound request_of(const Way& way, const Target& target, const Parcel& parcel) {
     http::Outbound request;
     request.method = "POST";
     request.url = target.url;
     request.headers.add("Content-Type", "application/json");
     request.headers.add("User-Agent", "Berth-Webhooks/1");
     request.headers.add("webhook-id", parcel.id);
-    request.headers.add("webhook-timestamp",
-                        std::to_string(parcel.attempted_at.micros / 1'000'000));
+    request.headers.add("webhook-timestamp", timestamp_of(parcel.attempted_at));
     request.headers.add("webhook-signature", parcel.signature);
     request.body = parcel.body;
-    request.total_max = attempt_max;
     request.response_bytes_max = answer_bytes_max;
     request.cuts_response = true;
-    request.dialled_address = judged.address;
     request.ca_file = way.ca_file;
-    try {
-        const http::Response response = way.client.send(request);
-        return {.status = response.status,
-                .answer = text_in(response.body),
-                .retry_after = retry_after_of(response)};
-    } catch (const http::TransportError& error) {
-        return {.fault = events::in_brief(error.what())};
+    return request;
+}
+
+// The addresses one after the other, until something was sent to one of them.
+Answered ask(const Way& way, const Target& target, const Parcel& parcel) {
+    const auto began = std::chrono::steady_clock::now();
+    const Judged judged = judge(target, way.rules);
+    if (!judged.reason.empty())
+        return {.fault = "the target is not dialled: " + events::in_brief(judged.reason)};
+    http::Outbound request = request_of(way, target, parcel);
+    Answered answered;
+    for (const std::string& address : judged.addresses) {
+        const auto took =
+            std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - began);
+        if (took >= attempt_max) break;
+        request.total_max = attempt_max - took;
+        request.dialled_address = address;
+        try {
+            const http::Response response = way.client.send(request);
+            return {.status = response.status,
+                    .answer = text_in(response.body),
+                    .retry_after = retry_after_of(response)};
+        } catch (const http::TransportError& error) {
+            answered.fault = events::in_brief(error.what());
+            if (error.was_sent()) break;
+        }
     }
+    if (answered.fault.empty()) answered.fault = "there was no time left to dial the target";
+    return answered;
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ void Couriers::look_loop() {
         const auto now = SteadyClock::now();
         bool failed = false;
         try {
+            keep_leases(now);
             look(now, news, asked || now >= next_look);
             if (now >= next_look) next_look = now + look_every;
         } catch (const std::exception& error) {
@@ -134,6 +135,24 @@ void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news
         owners_ = {owners.begin(), owners.end()};
     }
     put(due);
+}
+
+// Of targets that are slow to answer.
+void Couriers::keep_leases(SteadyClock::time_point now) {
+    std::map<WebhookId, LeaseId> due;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& [id, serving] : serving_) {
+            if (now < serving.kept_at + keep_every) continue;
+            serving.kept_at = now;
+            due.emplace(id, serving.lease);
+        }
+    }
+    if (due.empty()) return;
+    database_->write([&](db::Transaction& tx) {
+        for (const auto& [id, lease] : due)
+            keep_webhook(tx, id, lease, clock_->now() + Round::lease_max);
+    });
 }
 
 void Couriers::put(const std::vector<DueWebhook>& due) {
@@ -198,7 +217,23 @@ bool Couriers::serve(WebhookId id) {
                  .random = *random_,
                  .totals = totals_},
                 id);
-    return round.run();
+    {
+        const std::lock_guard lock(mutex_);
+        serving_.insert_or_assign(id, Serving{round.lease(), SteadyClock::now()});
+    }
+    const auto forget = [&] {
+        const std::lock_guard lock(mutex_);
+        const auto found = serving_.find(id);
+        if (found != serving_.end() && found->second.lease == round.lease()) serving_.erase(found);
+    };
+    try {
+        const bool has_more = round.run();
+        forget();
+        return has_more;
+    } catch (...) {
+        forget();
+        throw;
+    }
 }
 
 }  // namespace berth::delivery

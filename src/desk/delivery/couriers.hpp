@@ -35,6 +35,7 @@ public:
     static constexpr std::int64_t at_once_per_host_max = 4;
     static constexpr std::chrono::seconds look_every{1};
     static constexpr std::chrono::seconds count_every{15};
+    static constexpr std::chrono::seconds keep_every{3};
 
     struct Parts {
         const crypto::Sealer& sealer;
@@ -61,6 +62,11 @@ public:
     double oldest_unsent_seconds() const;
 
 private:
+    // A round that lasts, until its lease is kept again.
+    struct Serving {
+        LeaseId lease;
+        SteadyClock::time_point kept_at;
+    };
     struct Waiting {
         WebhookId id;
         std::string host;
@@ -69,6 +75,7 @@ private:
     void wake(const WakeKey& key);
     void look_loop();
     void look(SteadyClock::time_point now, const std::set<AccountId>& news, bool is_full);
+    void keep_leases(SteadyClock::time_point now);
     void courier_loop();
     std::optional<Waiting> next(std::unique_lock<std::mutex>& lock);
     void put(const std::vector<DueWebhook>& due);
@@ -89,7 +96,8 @@ private:
     std::set<WebhookId> known_;                    // waiting or being served
     std::set<WebhookId> again_;                    // there was news while it was served
     std::map<std::string, std::int64_t> at_once_;  // by host
-    std::set<AccountId> owners_;                   // of webhooks, when it was last looked
+    std::map<WebhookId, Serving> serving_;
+    std::set<AccountId> owners_;  // of webhooks, when it was last looked
     std::set<AccountId> news_;
     bool asked_ = false;
     bool stopping_ = false;

@@ -23,9 +23,9 @@ class Round {
     using SteadyClock = std::chrono::steady_clock;
 
 public:
-    // A round that holds a webhook ends by itself before its lease does: it begins no attempt when
-    // it is this old, and an attempt has its own end.
-    static constexpr Duration lease_max = std::chrono::seconds(45);
+    // Of a courier that was killed another one takes over after this; kept while a round lasts.
+    static constexpr Duration lease_max = std::chrono::seconds(10);
+    // When it is this old it begins no further attempt, so that others have their turn.
     static constexpr std::chrono::seconds round_max{5};
 
     struct Parts {
@@ -38,6 +38,7 @@ public:
     };
     Round(const Parts& parts, WebhookId id);
 
+    LeaseId lease() const { return lease_; }
     // True when there may be more to send at once.
     bool run();
 

@@ -68,10 +68,14 @@ Target target_of(std::string_view url, const TargetRules& rules, std::string_vie
 Judged judge(const Target& target, const TargetRules& rules) {
     const http::Resolved resolved = rules.resolve(target.host, rules.reach);
     if (resolved.addresses.empty()) return {{}, resolved.reason};
-    const http::Address& address = resolved.addresses.front();
-    if (rules.own_listeners != nullptr && rules.own_listeners->contains(address, target.port))
-        return {{}, "this service itself answers there"};
-    return {http::to_string(address), {}};
+    Judged judged;
+    for (const http::Address& address : resolved.addresses) {
+        if (judged.addresses.size() == Judged::addresses_max) break;
+        if (rules.own_listeners != nullptr && rules.own_listeners->contains(address, target.port))
+            return {{}, "this service itself answers there"};
+        judged.addresses.push_back(http::to_string(address));
+    }
+    return judged;
 }
 
 std::string own_host_of(std::string_view base_url) {

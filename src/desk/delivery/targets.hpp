@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "http/resolve.hpp"
 
@@ -30,9 +31,11 @@ struct TargetRules {
 // Throws a Problem that names `place`.
 Target target_of(std::string_view url, const TargetRules& rules, std::string_view place);
 
-// An address to dial, or why there is none.
+// Addresses to dial, in this order, or why there are none.
 struct Judged {
-    std::string address;
+    static constexpr std::size_t addresses_max = 3;
+
+    std::vector<std::string> addresses;
     std::string reason;  // empty: it may be dialled
 };
 // Asks the name's server, and so may take seconds.

@@ -57,6 +57,9 @@ constexpr std::string_view oldest_unsent_sql =
 constexpr std::string_view take_webhook_sql =
     "UPDATE webhooks SET lease_id = $2, lease_until = $4 WHERE webhook_id = $1 AND enabled = 1 "
     "AND lease_until <= $3";
+constexpr std::string_view keep_webhook_sql =
+    "UPDATE webhooks SET lease_until = $3 WHERE webhook_id = $1 AND lease_id = $2 "
+    "AND lease_until > 0 AND lease_until < $3";
 constexpr std::string_view end_leases_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE lease_until > 0";
 constexpr std::string_view note_progress_sql =
@@ -182,6 +185,10 @@ std::optional<Time> oldest_unsent(db::Transaction& tx) {
 
 bool take_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time now, Time until) {
     return tx.run(take_webhook_sql, id, lease, now, until).affected == 1;
+}
+
+void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until) {
+    tx.run(keep_webhook_sql, id, lease, until);
 }
 
 void end_leases(db::Transaction& tx) { tx.run(end_leases_sql); }

@@ -73,6 +73,7 @@ std::optional<Time> oldest_unsent(db::Transaction& tx);
 
 // False when somebody else has it.
 bool take_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time now, Time until);
+void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until);
 // Of a file that no other process can have: whoever held one is gone.
 void end_leases(db::Transaction& tx);
 
