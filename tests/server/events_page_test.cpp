@@ -5,6 +5,7 @@
 #include <set>
 
 #include "events/docs.hpp"
+#include "server/app.hpp"
 #include "server/features.hpp"
 #include "support/process.hpp"
 #include "wire/schema.hpp"
@@ -43,6 +44,17 @@ TEST(EventTypes, TellNoSecretsAndNotWhoTheOtherPartyIs) {
             for (const char* word : {"renter", "host_id", "owner", "account", "secret", "token",
                                      "endpoint", "password", "email", "ip"})
                 EXPECT_EQ(member.name.find(word), member.name.npos) << type << " " << member.name;
+    }
+}
+
+TEST(EventTypes, StandInTheSpecificationWithTheirFacts) {
+    const std::string text = server::specification();
+    const std::size_t webhooks = text.find("\n  \"webhooks\": {");
+    ASSERT_NE(webhooks, text.npos);
+    for (const auto& [type, kind] : server::event_registry().kinds()) {
+        const bool is_there =
+            text.find("\n    \"" + std::string(type) + "\": {", webhooks) != text.npos;
+        EXPECT_EQ(is_there, kind.audience != events::Audience::operators) << type;
     }
 }
 

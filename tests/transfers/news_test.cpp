@@ -58,6 +58,34 @@ TEST_F(TransferNews, OfAPaymentAndOfAFailureReachTheOwnerOnce) {
     EXPECT_EQ(told("ada@example.org", failed), 1) << "later runs do not tell it again";
 }
 
+TEST_F(TransferNews, EveryStepOfATransferIsToldAsAnEvent) {
+    Browser ada = person("ada@example.org");
+    save(ada, "ada@example.org");
+    const std::string key = town.key_of(ada);
+    const auto ask = [&] {
+        return member(town.with_key(key, "POST", "/api/v1/withdrawals", wish("1000000")).body,
+                      "withdrawal_id");
+    };
+    const std::string paid = ask();
+    const std::string failed = ask();
+    end(paid, TransferState::SETTLED);
+    end(failed, TransferState::FAILED);
+    const auto types = [&](const std::string& id) {
+        const std::string page =
+            town.with_key(key, "GET", "/api/v1/events?limit=100&subject=" + id).body;
+        std::string all;
+        for (int i = 0; !member(page, "items." + std::to_string(i) + ".type").empty(); ++i)
+            all += member(page, "items." + std::to_string(i) + ".type") + " ";
+        return all;
+    };
+    EXPECT_EQ(types(paid), "withdrawal.intent withdrawal.submitted withdrawal.settled ");
+    EXPECT_EQ(types(failed), "withdrawal.intent withdrawal.submitted withdrawal.failed ");
+    const std::string last =
+        town.with_key(key, "GET", "/api/v1/events?types=withdrawal.failed").body;
+    EXPECT_EQ(member(last, "items.0.data.amount_micro"), "1000000");
+    EXPECT_EQ(member(last, "items.0.data.reason"), "the chain refused the payment");
+}
+
 TEST_F(TransferNews, OfOneThatExpiredOrWasCalledOffReachTheOwner) {
     Browser ada = person("ada@example.org");
     const std::string code = code_for(ada, "ada@example.org", code_wish("500"));

@@ -166,6 +166,11 @@ public:
         batches_.clear();
     }
 
+    // Of a transaction that only reads, which would lose it.
+    void require_no_batches() const {
+        require(batches_.empty(), "what is written at the end is gathered where one writes");
+    }
+
     // Wakes who waits for the key, in this process, once the transaction is committed.
     void wake_after_commit(WakeKey key) {
         for (const WakeKey& each : wakes_)

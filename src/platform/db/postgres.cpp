@@ -162,7 +162,10 @@ private:
         try {
             const NestingGuard guard(this);
             work(transaction);
-            if (mode == Mode::write) transaction.write_batches();
+            if (mode == Mode::write)
+                transaction.write_batches();
+            else
+                transaction.require_no_batches();
         } catch (...) {
             thrown = std::current_exception();
         }

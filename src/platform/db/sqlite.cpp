@@ -47,6 +47,7 @@ protected:
         try {
             const NestingGuard guard(this);
             work(transaction);
+            transaction.require_no_batches();
             if (transaction.failure()) transaction.failure().raise();
         } catch (...) {
             end_read(connection);

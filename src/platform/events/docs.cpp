@@ -51,7 +51,8 @@ place on and dispatches nothing. What is refused is refused by an envelope befor
 Later the server says why it ends, by one event `end` with `{"reason": "credential_ended" |
 "server_stops" | "events_expired"}`. A stream ends within a second when its key or session does,
 and keeps no idle session alive. An account has at most 20 streams at a server (429), a server
-10,000 (503). Whoever reads slowly is served from the table when there is room again.
+10,000 (503). Whoever reads slowly is served from the table when there is room again; whoever takes
+nothing for 30 seconds is cut off, and goes on at its number.
 
 Operators have `GET /api/v1/admin/events` and `/api/v1/admin/events/stream`, with what they should
 know of.
