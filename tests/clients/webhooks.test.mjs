@@ -1,8 +1,8 @@
 // Webhooks as a receiver takes them that has the library of Standard Webhooks and nothing of ours:
 // signatures, also while the secret is exchanged, over http and over TLS with a name of its own.
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { tmpdir } from 'node:os';
@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { Program, good, refused } from './support/client.mjs';
-import { startServer } from './support/server.mjs';
+import { freePort, startServer } from './support/server.mjs';
 import { until } from './support/wait.mjs';
 
 async function enlist(server) {
@@ -115,6 +115,46 @@ test('what happens is posted as the page has it, and only over TLS to who has th
     assert.equal(new Webhook(hook.secret).verify(body, headers).type, 'webhook.test');
     assert.equal(headers.host, `localhost:${receiver.port}`);
 });
+
+const page = await readFile(new URL('../../docs/events.md', import.meta.url), 'utf8');
+const shown = (language) => page.match(new RegExp('```' + language + ' receiver\\n([^]*?)```'))[1];
+
+for (const [name, file, command] of [['ts', 'receiver.mjs', [process.execPath, 'receiver.mjs']],
+    ['python', 'receiver.py', ['python3', 'receiver.py']]]) {
+    test(`the receiver in ${name} that the page shows takes what is signed and nothing else`, async (t) => {
+        const server = await startServer(t, { flags: ['--allow-private-webhooks'] });
+        const agent = await enlist(server);
+        const port = await freePort();
+        const hook = good(await agent.post('/api/v1/webhooks',
+            { url: `http://127.0.0.1:${port}/` }), 201);
+        const folder = await mkdtemp(join(tmpdir(), 'berth-hooks-'));
+        t.after(() => rm(folder, { recursive: true, force: true }));
+        await writeFile(join(folder, file), shown(name));
+        await symlink(new URL('node_modules', import.meta.url).pathname, join(folder, 'node_modules'));
+        const receiver = spawn('setpriv', ['--pdeathsig', 'KILL', ...command], { cwd: folder,
+            env: { PATH: process.env.PATH, BERTH_WEBHOOK_SECRET: hook.secret, HOST: '127.0.0.1',
+                PORT: String(port) },
+            stdio: ['ignore', 'pipe', 'ignore'] });
+        t.after(() => receiver.kill('SIGKILL'));
+        let lines = '';
+        receiver.stdout.on('data', (piece) => { lines += piece; });
+        const forged = { 'webhook-id': 'x', 'webhook-timestamp': `${Math.floor(Date.now() / 1000)}`,
+            'webhook-signature': `v1,${'A'.repeat(43)}=` };
+        const answer = await until('receiver', () => fetch(`http://127.0.0.1:${port}/`,
+            { method: 'POST', headers: forged, body: '{}' }).catch(() => undefined));
+        assert.equal(answer.status, 400);
+        const { event_id } = good(
+            await agent.post(`/api/v1/webhooks/${hook.webhook_id}/test`), 202);
+        await until('event', () => lines.includes('\n'));
+        assert.equal(JSON.parse(lines).event_id, event_id);
+        const delivered = await until('delivery', async () => {
+            const { items } = good(
+                await agent.get(`/api/v1/webhooks/${hook.webhook_id}/deliveries`), 200);
+            return items.find((each) => each.state === 'delivered');
+        });
+        assert.equal(delivered.status, 204);
+    });
+}
 
 test('targets in our own house are refused without the flag of development', async (t) => {
     const server = await startServer(t);

@@ -54,6 +54,82 @@ and keeps no idle session alive. An account has at most 20 streams at a server (
 10,000 (503). Whoever reads slowly is served from the table when there is room again; whoever takes
 nothing for 30 seconds is cut off, and goes on at its number.
 
+## Webhooks
+
+`POST /api/v1/webhooks {url, types[], enabled, from}` has events posted to you. `from` is `now`,
+or the number after which it begins: `through` of a page, the last `id` of a stream. In a
+terminal: `berth webhooks create`. A session needs a fresh step-up, a key does not; the webhook of
+a key hears what the key hears, is seen by it and by sessions of its account, and ends with it.
+
+- A delivery is one event, the same bytes as in a page, in the order of its numbers and one at a
+  time: what follows waits until it was taken. It is signed as [Standard
+  Webhooks](https://www.standardwebhooks.com) has it: `webhook-id` is the `event_id`, the same in
+  every attempt, `webhook-timestamp` the time of the attempt, `webhook-signature` `v1,…`. The
+  secret (`whsec_…`) is shown once, when it is made; `POST …/{id}/rotate-secret` makes another,
+  and for 24 hours both sign.
+- Any status from 200 to 299 means that it was taken; answer soon, within 15 seconds, and do the
+  work afterwards. No redirection is followed. A receiver that is killed between its work and its
+  answer, or a server that is killed before it noted an answer, brings an event again: know it by
+  its `event_id`.
+- No answer, 5xx, 408, 425 or 429: it is tried again after 5 seconds, doubling to an hour, or
+  after your `Retry-After` (an hour at most). After an hour you are told by mail
+  (`webhook.failing`), after 72 hours it is disabled (`webhook.disabled`); `PATCH …/{id}
+  {"enabled": true}` goes on where it stopped, and is 409 `EVENTS_EXPIRED` where that is not kept
+  any more: then `from` says where. 410 disables at once. Any other status: five attempts in a
+  quarter of an hour, then this one event is given up and the line goes on.
+- `GET …/{id}/deliveries` has the attempts of the last 7 days with the beginning of what you
+  answered. `POST …/{id}/test` sends a `webhook.test`, `POST …/{id}/redeliver {sequence}` an event
+  once more.
+- The target is a public address over TLS, port 443 or above 1023, without a user or password, and
+  never this service; that is judged at every attempt, and the judged address is the one that is
+  dialled. An account has at most 10 webhooks.
+
+A receiver in TypeScript, with the library `standardwebhooks`:
+
+```ts receiver
+import { createServer } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+const webhook = new Webhook(process.env.BERTH_WEBHOOK_SECRET ?? '');
+createServer(async (request, response) => {
+    const headers = Object.entries(request.headers).map(([name, value]) => [name, String(value)]);
+    let body = '';
+    for await (const piece of request.setEncoding('utf8')) body += piece;
+    try { console.log(JSON.stringify(webhook.verify(body, Object.fromEntries(headers)))); }
+    catch { return response.writeHead(400).end(); }
+    response.writeHead(204).end(); // once it is kept: what was answered well does not come again
+}).listen(Number(process.env.PORT ?? 8080), process.env.HOST ?? '::');
+```
+
+And in Python, with nothing but its own library:
+
+```python receiver
+import base64, hmac, json, os, time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+KEY = base64.b64decode(os.environ["BERTH_WEBHOOK_SECRET"].removeprefix("whsec_"))
+class Receiver(BaseHTTPRequestHandler):
+    def do_POST(self):
+        name, at = self.headers["webhook-id"], self.headers["webhook-timestamp"]
+        body = self.rfile.read(int(self.headers["content-length"]))
+        mac = base64.b64encode(hmac.digest(KEY, f"{name}.{at}.".encode() + body, "sha256"))
+        given = self.headers["webhook-signature"].encode().split()
+        good = any(hmac.compare_digest(b"v1," + mac, each) for each in given)
+        good = good and abs(time.time() - int(at)) < 300
+        if good: print(json.dumps(json.loads(body)), flush=True)
+        self.send_response(204 if good else 400); self.end_headers()
+PLACE = os.environ.get("HOST", ""), int(os.environ.get("PORT", "8080"))
+HTTPServer(PLACE, Receiver).serve_forever()
+```
+
+## Mail
+
+What goes wrong is mailed to people, and how transfers, refunds and disputes ended: the types of
+the table below whose mail is `now`. `PUT /api/v1/account/notices {"types": {"rental.running":
+"digest", "machine.silent": "off"}}` chooses by type: `now`, `digest` (once a day, with others) or
+`off`; what is left out is as by default, and `GET` shows all. More than five mails in ten minutes
+become one. Security notices and answers to tickets are always mailed. Agents have no mailbox.
+
+## Operators
+
 Operators have `GET /api/v1/admin/events` and `/api/v1/admin/events/stream`, with what they should
 know of.
 
@@ -104,6 +180,17 @@ std::string_view audience_words(Audience audience) {
     return "operators";
 }
 
+std::string_view mail_words(const DeclaredKind& kind) {
+    if (kind.audience == Audience::operators) return "";
+    switch (kind.mail) {
+        case Mail::now: return "now";
+        case Mail::digest: return "digest";
+        case Mail::apart: return "always";
+        case Mail::off: break;
+    }
+    return "off";
+}
+
 // Of a heading, as pages of Markdown make it.
 std::string anchor_of(std::string_view type) {
     std::string anchor(type);
@@ -115,10 +202,11 @@ std::string anchor_of(std::string_view type) {
 
 std::string to_markdown(const Registry& registry) {
     std::string text(beginning);
-    text += "\n| type | for | about | told when |\n| --- | --- | --- | --- |\n";
+    text += "\n| type | for | about | mail | told when |\n| --- | --- | --- | --- | --- |\n";
     for (const auto& [type, kind] : registry.kinds())
-        text += fmt::format("| [`{}`](#{}) | {} | {} | {} |\n", type, anchor_of(type),
-                            audience_words(kind.audience), kind.subject, kind.about);
+        text +=
+            fmt::format("| [`{}`](#{}) | {} | {} | {} | {} |\n", type, anchor_of(type),
+                        audience_words(kind.audience), kind.subject, mail_words(kind), kind.about);
     for (const auto& [type, kind] : registry.kinds()) {
         text += fmt::format("\n### {}\n\n{}\n\n```json\n{}```\n", type, kind.about,
                             wire::indented(wire::example(*kind.facts)));

@@ -138,6 +138,16 @@ std::string block_list_of(const settings::Snapshot& start) {
     return path;
 }
 
+// Of what is kept for as many days as operators say by now.
+template <class Section>
+auto kept_for(const settings::Live& live, settings::Whole Section::*days,
+              std::int64_t (*prune)(db::Transaction& tx, Time before, std::int64_t rows)) {
+    return [&live, days, prune](db::Transaction& tx, Time now, std::int64_t rows) {
+        const std::int64_t count = *(live.now()->template get<Section>().*days);
+        return prune(tx, now - std::chrono::hours(24 * count), rows);
+    };
+}
+
 // Of what expired, some at a time.
 auto expiring_credits(Random& random) {
     return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
@@ -317,27 +327,16 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("sweep_commands", machines::sweep_commands),
         prune("prune_machine_days", machines::prune_days),
         prune("prune_test_results",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days = *live.now()->get<machines::Settings>().test_results_kept_days;
-                  return machines::prune_runs(tx, now - std::chrono::hours(24 * days), rows);
-              }),
+              kept_for(parts.settings, &machines::Settings::test_results_kept_days,
+                       machines::prune_runs)),
         prune("prune_machine_events",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days = *live.now()->get<machines::Settings>().machine_events_kept_days;
-                  return machines::prune_machine_events(tx, now - std::chrono::hours(24 * days),
-                                                        rows);
-              }),
+              kept_for(parts.settings, &machines::Settings::machine_events_kept_days,
+                       machines::prune_machine_events)),
         prune("prune_events",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days = *live.now()->get<delivery::Settings>().events_kept_days;
-                  return events::prune(tx, now - std::chrono::hours(24 * days), rows);
-              }),
+              kept_for(parts.settings, &delivery::Settings::events_kept_days, events::prune)),
         prune("prune_webhook_deliveries",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days =
-                      *live.now()->get<delivery::Settings>().webhook_deliveries_kept_days;
-                  return delivery::prune_deliveries(tx, now - std::chrono::hours(24 * days), rows);
-              }),
+              kept_for(parts.settings, &delivery::Settings::webhook_deliveries_kept_days,
+                       delivery::prune_deliveries)),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",
