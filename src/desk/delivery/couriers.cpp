@@ -132,7 +132,7 @@ void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news
     if (counts) counted_at_ = now;
     if (is_full) {
         const std::lock_guard lock(mutex_);
-        owners_ = {owners.begin(), owners.end()};
+        owners_ = std::set<AccountId>(owners.begin(), owners.end());
     }
     put(due);
 }
