@@ -26,6 +26,17 @@ std::string of_amount(const wire::Nullable<Micro>& amount, ledger::Asset asset,
                        sentence.after);
 }
 
+// Where the renter finds it. A credit is no balance, and is not called one.
+std::string found_in(const RefundFacts& facts) {
+    const Micro credit = facts.credit_micro.value.value_or(Micro{});
+    const Micro balance = facts.refund_micro - credit;
+    if (credit == Micro{}) return "It is in your balance";
+    if (balance == Micro{}) return "It is back in the promotional credit that had paid it";
+    return fmt::format(
+        "{} of it are in your balance and {} are back in the promotional credit that had paid them",
+        ledger::amount_text(balance, facts.asset), ledger::amount_text(credit, facts.asset));
+}
+
 }  // namespace
 
 events::Words refund_words(const RefundFacts& facts, std::string_view) {
@@ -33,15 +44,9 @@ events::Words refund_words(const RefundFacts& facts, std::string_view) {
     const std::string refund = ledger::amount_text(facts.refund_micro, asset);
     if (facts.side == Side::renter)
         return {"a refund for a rental",
-                about_rental(
-                    fmt::format("You got {} back for a rental. It is in your balance, and on the "
-                                "receipt.{}",
-                                refund,
-                                of_amount(facts.credit_micro, asset,
-                                          {" ",
-                                           " of it are back in the promotional credit that "
-                                           "had paid it."})),
-                    facts.job_id)};
+                about_rental(fmt::format("You got {} back for a rental. {}, and on the receipt.",
+                                         refund, found_in(facts)),
+                             facts.job_id)};
     std::string text = fmt::format(
         "A renter got {} back for a rental of your machine; {} of it were your "
         "earnings and are taken back.",
