@@ -75,7 +75,7 @@ private:
             }
             // As many as are due by now, spread over the second.
             for (const auto now = std::chrono::steady_clock::now(); next < now && !sockets.empty();
-                 next += std::chrono::seconds(1) / streams) {
+                 next += std::chrono::nanoseconds(std::chrono::seconds(1)) / streams) {
                 static_cast<void>(::send(sockets[at++ % sockets.size()], frame.data(), frame.size(),
                                          MSG_NOSIGNAL));
             }

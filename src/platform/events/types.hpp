@@ -45,6 +45,7 @@ constexpr auto wire_docs(const Event*) {
          "42"},
         {"type", "What happened; docs/events.md has every type.", "rental.running"},
         {"timestamp", "When it happened, by the service's clock."},
+        {"subject", "What it is about."},
         {"data", "The facts of this change, by type.", "{}"},
     });
 }
