@@ -1,4 +1,6 @@
 // Streams end with the key, the session or the rights that opened them, and with nobody else's.
+#include <future>
+
 #include "accounts/store.hpp"
 #include "delivery/readers.hpp"
 #include "support/sanitized.hpp"
@@ -51,6 +53,27 @@ TEST_F(StreamCredentials, ARevokedKeyHearsNothingAfterASecond) {
     mine.await_end();
     EXPECT_EQ(other.next().type, "account.revoke_api_key");
     EXPECT_TRUE(eventually([&] { return streams() == 1; }));
+}
+
+// What was revoked is told to the account, and that wakes the page.
+TEST_F(StreamCredentials, APageThatWaitsEndsWithItsKey) {
+    const std::string key = town.key_of(ann);
+    const std::string id = newest_key(ann);
+    ann.step_up("account-sensitive");
+    const std::string newest = member(town.with_key(key, "GET", "/api/v1/events").body, "newest");
+    auto waiting = std::async(std::launch::async, [&] {
+        RawSocket socket(port());
+        socket.send(
+            fmt::format("GET /api/v1/events?after={}&types=rental.*&wait_s=30 HTTP/1.1\r\n"
+                        "Host: a\r\nAuthorization: Bearer {}\r\n\r\n",
+                        newest, key));
+        return socket.receive();
+    });
+    ASSERT_TRUE(eventually([&] { return town.harness.app->service().notifier().waiting() == 1; }));
+    ASSERT_EQ(
+        ann.send("DELETE", "/api/v1/account/api-keys/" + id, "", town.harness.new_id()).status,
+        204);
+    EXPECT_EQ(waiting.get().status, 401);
 }
 
 TEST_F(StreamCredentials, ASignOutAndASuspensionEndThem) {

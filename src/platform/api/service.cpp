@@ -188,6 +188,10 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
             visit->reply(attempt(exchange));
             return;
         } catch (const NothingYet& yet) {
+            // A credential may end while its request waits, so that it is identified again. A
+            // machine signs for one look alone, and its handler finds out whether it has left.
+            if (exchange.route().access != Access::machine)
+                exchange.admitted = exchange.identified = false;
             Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
                                     visit->request.client, [this, visit](Notifier::Turn turn) {
                                         return pool_->post([this, visit, turn] { proceed(visit); },
