@@ -23,10 +23,9 @@ void EventStream::start(http::Outlet& outlet) {
     outlet_ = &outlet;
     http::Response head{.status = 200, .content_type = "text/event-stream"};
     head.headers.add("X-Accel-Buffering", "no");  // a proxy in front passes on as we do
-    outlet.hold();                                // both in one piece
+    head.close = true;                            // when the stream is over, so is its connection
     outlet.begin(std::move(head));
     const bool has_room = outlet.write(std::string(retry_line) + frame_of_place(listener_.through));
-    outlet.release();
     id_ = hub_.attach(std::move(listener_), outlet.loop(), weak_from_this());
     if (id_ == 0) return end(StreamEnd::server_stops);
     if (has_room) hub_.has_room({&id_, 1});
