@@ -286,7 +286,8 @@ void Worker::settle_given_up() {
 }
 
 void Worker::bury(db::Transaction& tx, const GivenUp& one) {
-    bury_task(tx, {one.claim.task.id, one.claim.lease}, one.why);
+    // Without its lease it is another worker's, who may finish it yet.
+    if (!bury_task(tx, {one.claim.task.id, one.claim.lease}, one.why)) return;
     if (options_.on_dead) options_.on_dead({tx, random_, clock_.now()}, one.claim.task);
 }
 
