@@ -111,7 +111,8 @@ bool Filter::wants(const Kept& kept) const {
 Stretch read_stretch(db::Transaction& tx, AccountId account, std::int64_t after,
                      const Filter& filter, std::int64_t items_max) {
     Stretch stretch{.items = {}, .through = after, .head = head_of(tx, account)};
-    const bool takes_most = filter.types.empty() && !filter.subject_id;
+    const bool takes_most =
+        filter.types.empty() && !filter.subject_id && filter.hearing.renter && filter.hearing.host;
     const std::int64_t rows = takes_most ? std::min(items_max, rows_at_once) : rows_at_once;
     std::int64_t looked_at = 0;
     while (stretch.through < stretch.head.newest && looked_at < rows_looked_at_max) {
