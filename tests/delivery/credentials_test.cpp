@@ -1,6 +1,8 @@
 // Streams end with the key, the session or the rights that opened them, and with nobody else's.
 #include <future>
 
+#include "accounts/second_factor.hpp"
+#include "accounts/sessions.hpp"
 #include "accounts/store.hpp"
 #include "delivery/readers.hpp"
 #include "support/sanitized.hpp"
@@ -86,6 +88,26 @@ TEST_F(StreamCredentials, ASignOutAndASuspensionEndThem) {
     Browser again = town.person("ann@example.org");
     town.suspend(account_of(again));
     expect_ended(by_key);
+}
+
+TEST_F(StreamCredentials, ASessionThatGuessesTooOftenHearsNothingMore) {
+    ann.enroll();
+    EventReader reader = open_with(in(ann));
+    for (std::int64_t i = 0; i < accounts::factor_failures_max; ++i)
+        EXPECT_EQ(ann.send("POST", "/api/v1/account/step-up",
+                           R"({"purpose":"account-sensitive","code":"000000"})")
+                      .status,
+                  403);
+    expect_ended(reader);
+}
+
+// By its own end, and not because every stream is looked at again once a minute.
+TEST_F(StreamCredentials, ASessionEndsItsStreamsWhenItExpires) {
+    EventReader reader = open_with(in(ann));
+    const auto began = std::chrono::steady_clock::now();
+    town.harness.clock.advance(accounts::session_lifetime);
+    expect_ended(reader);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
 }
 
 TEST_F(StreamCredentials, AKeyWhoseRightsChangeBeginsAnew) {

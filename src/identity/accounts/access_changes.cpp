@@ -37,8 +37,12 @@ void note_access_change(db::Transaction& tx, AccountId account) {
     tx.before_commit<Changed>().add(account);
 }
 
+std::int64_t current_access_epoch(db::Transaction& tx) {
+    return tx.fetch_value<std::int64_t>(epoch_sql).value_or(0);
+}
+
 AccessChanges access_changes_since(db::Transaction& tx, std::int64_t epoch) {
-    const std::int64_t newest = tx.fetch_value<std::int64_t>(epoch_sql).value_or(0);
+    const std::int64_t newest = current_access_epoch(tx);
     if (newest <= epoch) return {newest, {}};
     return {newest, tx.fetch_values<AccountId>(changed_since_sql, epoch)};
 }

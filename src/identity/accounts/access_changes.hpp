@@ -21,6 +21,7 @@ struct AccessChanges {
     std::int64_t epoch = 0;           // of the last change of all
     std::vector<AccountId> accounts;  // changed after the epoch that was asked about
 };
+std::int64_t current_access_epoch(db::Transaction& tx);
 AccessChanges access_changes_since(db::Transaction& tx, std::int64_t epoch);
 
 }  // namespace berth::accounts

@@ -343,8 +343,12 @@ db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now
     return tx.start(good_key_sql, id, now);
 }
 
-std::optional<Rights> find_key_rights(db::Transaction& tx, KeyId id, Time now) {
-    const auto row = tx.fetch_one(key_rights_sql, id, now);
+db::Transaction::Ticket ask_for_key_rights(db::Transaction& tx, KeyId id, Time now) {
+    return tx.start(key_rights_sql.sql(), id, now);
+}
+
+std::optional<Rights> key_rights_in(const db::Result& result) {
+    const auto row = key_rights_sql.row(result);
     if (!row) return std::nullopt;
     return Rights{row->renter, row->host && row->host_capability, false};
 }
@@ -365,7 +369,10 @@ std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId accoun
     return tx.fetch_value<std::string>(key_prefix_sql, id, account);
 }
 
-void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
+void revoke_key(db::Transaction& tx, AccountId account, KeyId id, Time now) {
+    tx.run(revoke_key_sql, id, now);
+    note_access_change(tx, account);
+}
 
 void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
     tx.run(revoke_keys_sql, account, now);

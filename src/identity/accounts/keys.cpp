@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "accounts/access_changes.hpp"
 #include "accounts/policies.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
@@ -76,8 +75,7 @@ void Keys::remove(api::Call& call, KeyId id) const {
     const auto prefix = find_key_prefix(call.tx(), call.caller.account, id);
     if (!prefix) throw Problem(Code::not_found, "no such key");
     call.require_step_up();
-    revoke_key(call.tx(), id, call.now);
-    note_access_change(call.tx(), call.caller.account);
+    revoke_key(call.tx(), call.caller.account, id, call.now);
     notices_.send(call, {.account = call.caller.account,
                          .action = "revoke_api_key",
                          .what = "an API key was revoked",

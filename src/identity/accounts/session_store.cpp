@@ -167,9 +167,13 @@ db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
     return tx.start(good_session_sql, id, times.now, times.seen_after);
 }
 
-std::optional<Rights> find_session_rights(db::Transaction& tx, SessionId id,
-                                          const SessionTimes& times) {
-    const auto row = tx.fetch_one(session_rights_sql, id, times.now, times.seen_after);
+db::Transaction::Ticket ask_for_session_rights(db::Transaction& tx, SessionId id,
+                                               const SessionTimes& times) {
+    return tx.start(session_rights_sql.sql(), id, times.now, times.seen_after);
+}
+
+std::optional<Rights> session_rights_in(const db::Result& result) {
+    const auto row = session_rights_sql.row(result);
     if (!row) return std::nullopt;
     const bool has_office = row->role == Role::admin || row->desk_role.has_value();
     return Rights{true, row->host_capability, has_office && row->totp_since.has_value()};
@@ -212,7 +216,10 @@ void touch_session(db::Transaction& tx, SessionId id, Time now) {
     tx.run(touch_session_sql, id, now);
 }
 
-void delete_session(db::Transaction& tx, SessionId id) { tx.run(delete_session_sql, id); }
+void delete_session(db::Transaction& tx, AccountId account, SessionId id) {
+    tx.run(delete_session_sql, id);
+    note_access_change(tx, account);
+}
 
 void delete_sessions(db::Transaction& tx, AccountId account) {
     tx.run(delete_sessions_sql, account);

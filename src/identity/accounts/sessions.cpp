@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "accounts/access_changes.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "http/text.hpp"
@@ -95,8 +94,7 @@ Sessions::Fresh Sessions::rotate(api::Call& call) const {
 }
 
 void Sessions::close(api::Call& call) const {
-    delete_session(call.tx(), {call.caller.credential_id});
-    note_access_change(call.tx(), call.caller.account);
+    delete_session(call.tx(), call.caller.account, {call.caller.credential_id});
     set_cookie(call, "", Duration{0});
 }
 
