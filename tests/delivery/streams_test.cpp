@@ -91,6 +91,19 @@ TEST_F(EventStreams, EndWithALastWordWhenTheServerStops) {
     reader.await_end();
 }
 
+// As if all that was told had become old, or its account had been erased, before it was read.
+TEST_F(EventStreams, EndWhenNothingIsLeftOfWhatTheyMissed) {
+    EventReader reader = open(ada);
+    database().write([&](db::Transaction& tx) {
+        tx.run("INSERT INTO event_heads (account_id, oldest, newest) VALUES ($1, 6, 5)", ada.id());
+        tx.wake_after_commit(events::wake_key(ada.id()));
+    });
+    const Dispatched last = reader.next();
+    EXPECT_EQ(last.type, "end");
+    EXPECT_EQ(last.data, R"({"reason":"events_expired"})");
+    reader.await_end();
+}
+
 // Events by the thousand while the connection is cut a hundred times, at any byte, and the reader
 // moves between stream and page: each number once, rising.
 TEST_F(EventStreams, LoseAndRepeatNothingWhileTheConnectionIsCut) {

@@ -16,7 +16,11 @@ namespace berth::delivery {
 namespace {
 
 constexpr std::int64_t rows_at_once = 100;
-constexpr std::size_t accounts_at_once = 200;  // in one look at the database
+constexpr std::size_t groups_at_once = 200;       // in one look at the database
+constexpr std::size_t groups_under_way_max = 64;  // in one round trip
+// Of those that are only looked at because their minute is over: a crowd that came together is
+// spread over the next looks.
+constexpr std::size_t identified_at_once = 500;
 constexpr std::chrono::milliseconds pause_after_failure{250};
 
 std::string key_of(const events::Filter& filter) {
@@ -26,8 +30,19 @@ std::string key_of(const events::Filter& filter) {
     return key;
 }
 
+// Whether what a stream was opened with may still hear the same.
+bool may_go_on(const Hub::Listener& listener, const std::optional<accounts::Rights>& rights) {
+    if (!rights) return false;
+    if (listener.stream == events::operators_stream) return rights->is_operator;
+    if (listener.credential.kind != api::Credential::api_key) return true;
+    return rights->renter == listener.filter.hearing.renter &&
+           rights->host == listener.filter.hearing.host;
+}
+
+}  // namespace
+
 // The events of one account after a number, made into text once for all who are as far.
-class Chapter {
+class Hub::Chapter {
 public:
     Chapter(std::vector<events::Kept> rows, std::int64_t after)
         : rows_(std::move(rows)), frames_(rows_.size()), after_(after) {}
@@ -69,17 +84,6 @@ private:
     std::vector<std::string> frames_;  // made when they are first wanted
     std::int64_t after_;
 };
-
-// Whether what a stream was opened with may still hear the same.
-bool may_go_on(const Hub::Listener& listener, const std::optional<accounts::Rights>& rights) {
-    if (!rights) return false;
-    if (listener.stream == events::operators_stream) return rights->is_operator;
-    if (listener.credential.kind != api::Credential::api_key) return true;
-    return rights->renter == listener.filter.hearing.renter &&
-           rights->host == listener.filter.hearing.host;
-}
-
-}  // namespace
 
 void Hub::start() {
     require(database_ != nullptr, "the hub has its database before it starts");
@@ -230,59 +234,89 @@ void Hub::identify_all() {
 // Reads for some accounts at a time and sends what was found.
 void Hub::serve(std::set<AccountId> accounts) {
     while (!accounts.empty()) {
-        std::vector<std::pair<AccountId, Readers>> some;
-        while (!accounts.empty() && some.size() < accounts_at_once) {
-            Readers readers = readers_of(*accounts.begin());
-            if (!readers.empty()) some.emplace_back(*accounts.begin(), std::move(readers));
+        std::vector<Group> groups;
+        while (!accounts.empty() && groups.size() < groups_at_once) {
+            add_readers(*accounts.begin(), groups);
             accounts.erase(accounts.begin());
         }
-        if (some.empty()) continue;
+        if (groups.empty()) continue;
         std::vector<Piece> pieces;
         database_->read([&](db::Transaction& tx) {
             pieces.clear();
-            for (const auto& [account, readers] : some) read_account(tx, account, readers, pieces);
+            read_groups(tx, groups, pieces);
         });
         send(pieces);
     }
 }
 
 // Those that have room; the others are behind from now on, until they have.
-Hub::Readers Hub::readers_of(AccountId account) {
+void Hub::add_readers(AccountId account, std::vector<Group>& groups) {
     const std::lock_guard lock(mutex_);
-    Readers readers;
     const auto room = rooms_.find(account);
-    if (room == rooms_.end()) return readers;
+    if (room == rooms_.end()) return;
+    std::map<std::int64_t, std::vector<Reader>> readers;  // by how far they are
     for (const std::uint64_t id : room->second.streams) {
         Entry& entry = entries_.find(id)->second;
         if (entry.busy)
             entry.behind = true;
         else
             readers[entry.listener.through].push_back(
-                {id, entry.listener.through, entry.listener.filter, entry.filter_key});
+                {id, entry.listener.filter, entry.filter_key});
     }
-    return readers;
+    for (auto& [through, same] : readers) groups.push_back({account, through, std::move(same)});
 }
 
-void Hub::read_account(db::Transaction& tx, AccountId account, const Readers& readers,
-                       std::vector<Piece>& pieces) {
-    for (const auto& [through, group] : readers) {
-        Chapter chapter(events::read_after(tx, account, through, rows_at_once), through);
-        if (chapter.empty()) continue;
-        std::map<std::string, Chapter::Part> parts;  // by filter
-        for (const Reader& reader : group) {
-            if (chapter.has_gap()) {
-                pieces.push_back({.id = reader.id, .text = nullptr, .expired = true});
-                continue;
-            }
-            auto part = parts.find(reader.filter_key);
-            if (part == parts.end())
-                part = parts.emplace(reader.filter_key, chapter.part_for(reader.filter)).first;
-            pieces.push_back({.id = reader.id,
-                              .text = part->second.text,
-                              .through = part->second.through,
-                              .more = part->second.more});
+void Hub::read_groups(db::Transaction& tx, std::span<const Group> groups,
+                      std::vector<Piece>& pieces) {
+    std::vector<const Group*> without;  // of whom nothing was found
+    while (!groups.empty()) {
+        const auto some = groups.first(std::min(groups.size(), groups_under_way_max));
+        groups = groups.subspan(some.size());
+        std::vector<db::Transaction::Ticket> asked;
+        for (const Group& group : some)
+            asked.push_back(events::start_after(tx, group.account, group.through, rows_at_once));
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            Chapter chapter(events::finish_after(tx, asked[i]), some[i].through);
+            if (chapter.empty())
+                without.push_back(&some[i]);
+            else
+                add_pieces(chapter, some[i], pieces);
         }
     }
+    find_expired(tx, without, pieces);
+}
+
+// Each with what its filter leaves of the chapter.
+void Hub::add_pieces(Chapter& chapter, const Group& group, std::vector<Piece>& pieces) {
+    std::map<std::string, Chapter::Part> parts;  // by filter
+    for (const Reader& reader : group.readers) {
+        if (chapter.has_gap()) {
+            pieces.push_back({.id = reader.id, .text = nullptr, .expired = true});
+            continue;
+        }
+        auto part = parts.find(reader.filter_key);
+        if (part == parts.end())
+            part = parts.emplace(reader.filter_key, chapter.part_for(reader.filter)).first;
+        pieces.push_back({.id = reader.id,
+                          .text = part->second.text,
+                          .through = part->second.through,
+                          .more = part->second.more});
+    }
+}
+
+// Nothing follows their place: because there is nothing new, or because all of it was deleted.
+void Hub::find_expired(db::Transaction& tx, const std::vector<const Group*>& groups,
+                       std::vector<Piece>& pieces) {
+    std::set<AccountId> accounts;
+    for (const Group* group : groups) accounts.insert(group->account);
+    const std::vector<AccountId> list(accounts.begin(), accounts.end());
+    std::map<AccountId, events::Head> heads;
+    for (const events::AccountHead& head : events::heads_of(tx, list))
+        heads[head.account_id] = {head.oldest, head.newest};
+    for (const Group* group : groups)
+        if (!heads[group->account].reaches(group->through))
+            for (const Reader& reader : group->readers)
+                pieces.push_back({.id = reader.id, .text = nullptr, .expired = true});
 }
 
 void Hub::send(const std::vector<Piece>& pieces) {
@@ -328,7 +362,10 @@ void Hub::look(SteadyClock::time_point now) {
     {
         const std::lock_guard lock(mutex_);
         access_changed_ = false;
-        if (entries_.empty()) return;
+        if (entries_.empty()) {
+            access_epoch_.reset();  // whoever comes next is asked in any case
+            return;
+        }
     }
     look_at_credentials(now);
     if (now < looked_at_ + look_every) return;
@@ -375,12 +412,16 @@ void Hub::note_news(AccountId account, std::int64_t newest) {
 }
 
 void Hub::look_at_credentials(SteadyClock::time_point now) {
-    accounts::AccessChanges changes = database_->read(
-        [&](db::Transaction& tx) { return accounts::access_changes_since(tx, access_epoch_); });
+    const accounts::AccessChanges changes =
+        database_->read([&](db::Transaction& tx) -> accounts::AccessChanges {
+            if (!access_epoch_) return {accounts::current_access_epoch(tx), {}};
+            return accounts::access_changes_since(tx, *access_epoch_);
+        });
     const std::set<AccountId> changed(changes.accounts.begin(), changes.accounts.end());
     const Time time = clock_->now();
     std::map<accounts::HeldCredential, std::vector<std::uint64_t>> asked;
     std::vector<std::uint64_t> over;
+    std::size_t due = 0;
     {
         const std::lock_guard lock(mutex_);
         for (const auto& [id, entry] : entries_) {
@@ -388,7 +429,8 @@ void Hub::look_at_credentials(SteadyClock::time_point now) {
             if (listener.ends_at && *listener.ends_at <= time) {
                 over.push_back(id);
             } else if (entry.is_new || changed.contains(listener.owner) ||
-                       now >= entry.identified_at + credentials_every) {
+                       (now >= entry.identified_at + credentials_every &&
+                        due++ < identified_at_once)) {
                 asked[listener.credential].push_back(id);
             }
         }

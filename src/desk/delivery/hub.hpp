@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -125,11 +126,16 @@ private:
     };
     struct Reader {
         std::uint64_t id = 0;
-        std::int64_t through = 0;
         events::Filter filter;
         std::string filter_key;
     };
-    using Readers = std::map<std::int64_t, std::vector<Reader>>;  // by how far they are
+    // Those of an account that are equally far: one reading is for all of them.
+    struct Group {
+        AccountId account;
+        std::int64_t through = 0;
+        std::vector<Reader> readers;
+    };
+    class Chapter;
     struct Posted {
         std::uint64_t id = 0;
         std::weak_ptr<EventStream> stream;
@@ -141,8 +147,11 @@ private:
     void wake(const WakeKey& key);
     void run();
     void serve(std::set<AccountId> accounts);
-    Readers readers_of(AccountId account);
-    static void read_account(db::Transaction& tx, AccountId account, const Readers& readers,
+    void add_readers(AccountId account, std::vector<Group>& groups);
+    static void read_groups(db::Transaction& tx, std::span<const Group> groups,
+                            std::vector<Piece>& pieces);
+    static void add_pieces(Chapter& chapter, const Group& group, std::vector<Piece>& pieces);
+    static void find_expired(db::Transaction& tx, const std::vector<const Group*>& groups,
                              std::vector<Piece>& pieces);
     void send(const std::vector<Piece>& pieces);
     void post(ByLoop by_loop);
@@ -171,7 +180,7 @@ private:
     bool stopping_ = false;
 
     // Of the thread alone.
-    std::int64_t access_epoch_ = 0;
+    std::optional<std::int64_t> access_epoch_;  // none: nobody was looked after since
     SteadyClock::time_point looked_at_{};
     LogLimiter failed_looks_{std::chrono::seconds(10)};
     std::thread thread_;

@@ -73,9 +73,17 @@ std::vector<Told> told_since(db::Transaction& tx, Time since) {
 
 std::vector<Kept> read_after(db::Transaction& tx, AccountId account, std::int64_t after,
                              std::int64_t rows_max) {
+    return finish_after(tx, start_after(tx, account, after, rows_max));
+}
+
+db::Transaction::Ticket start_after(db::Transaction& tx, AccountId account, std::int64_t after,
+                                    std::int64_t rows_max) {
+    return tx.start(after_sql.sql(), account, after, rows_max);
+}
+
+std::vector<Kept> finish_after(db::Transaction& tx, db::Transaction::Ticket ticket) {
     std::vector<Kept> all;
-    for (EventRow& row : tx.fetch(after_sql, account, after, rows_max))
-        all.push_back(kept_of(std::move(row)));
+    for (EventRow& row : after_sql.rows(tx.finish(ticket))) all.push_back(kept_of(std::move(row)));
     return all;
 }
 

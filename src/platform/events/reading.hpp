@@ -47,6 +47,10 @@ struct Kept {
 // In order, those that follow `after`, whatever they are.
 std::vector<Kept> read_after(db::Transaction& tx, AccountId account, std::int64_t after,
                              std::int64_t rows_max);
+// The same in two steps, so that several travel in one round trip.
+db::Transaction::Ticket start_after(db::Transaction& tx, AccountId account, std::int64_t after,
+                                    std::int64_t rows_max);
+std::vector<Kept> finish_after(db::Transaction& tx, db::Transaction::Ticket ticket);
 // One by its number; none when it is no longer kept, or not yet there.
 std::optional<Kept> find_event(db::Transaction& tx, AccountId account, std::int64_t sequence);
 
