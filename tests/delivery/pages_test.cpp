@@ -124,6 +124,24 @@ TEST_F(EventPages, AFilterThatLeavesOutAllStillWaitsOn) {
     EXPECT_EQ(member(found.body, "through"), "2");
 }
 
+// It would read all of them again with every event that comes.
+TEST_F(EventPages, AFilterThatHasLeftOutManyIsAnsweredWithItsPlace) {
+    database().write([&](db::Transaction& tx) {
+        for (int i = 0; i < 100; ++i)
+            events::tell({tx, town.harness.random, town.harness.clock.now()},
+                         tickets::ticket_answered, ada.id(), "other",
+                         tickets::TicketFacts{tickets::TicketState::answered});
+    });
+    RawSocket socket(port());
+    const auto began = std::chrono::steady_clock::now();
+    socket.send("GET /api/v1/events?after=0&wait_s=30&subject=wanted HTTP/1.1\r\nHost: a\r\n" +
+                as(ada) + "\r\n");
+    const auto found = socket.receive();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 25s) << "it does not wait";
+    EXPECT_EQ(numbers(found), "");
+    EXPECT_EQ(member(found.body, "through"), "100");
+}
+
 TEST_F(EventPages, ChangesOfTheWayInAreTold) {
     Browser person = town.person("ann@example.org");
     const std::string key = town.key_of(person);

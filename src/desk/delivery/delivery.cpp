@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 
 #include "base/money.hpp"
 #include "delivery/event_stream.hpp"
@@ -12,6 +14,39 @@
 
 namespace berth::delivery {
 namespace {
+
+// A page that waits reads again from its beginning whenever its account is told something: beyond
+// this many events that its filter left out it is answered, and the client goes on from there.
+constexpr std::int64_t passed_over_max = 100;
+
+// How often an account is named for the same event. More than once, because a page that has looked
+// and does not wait yet is not woken.
+constexpr int times_named = 3;
+
+// Which accounts others have told something, each a few times and not for as long as it is recent.
+class Namer {
+public:
+    std::vector<std::string> names_of(const std::vector<events::Told>& lately) {
+        std::vector<std::string> names;
+        std::map<AccountId, Named> now;
+        for (const events::Told& told : lately) {
+            const auto before = named_.find(told.account_id);
+            const bool is_same = before != named_.end() && before->second.newest == told.newest;
+            const int times = is_same ? before->second.times : 0;
+            if (times < times_named) names.push_back(to_string(told.account_id));
+            now[told.account_id] = {told.newest, std::min(times + 1, times_named)};
+        }
+        named_ = std::move(now);
+        return names;
+    }
+
+private:
+    struct Named {
+        std::int64_t newest = 0;
+        int times = 0;
+    };
+    std::map<AccountId, Named> named_;
+};
 
 // The place that a client was told last, by its header.
 std::optional<std::int64_t> last_event_id(const http::Request& request) {
@@ -88,7 +123,8 @@ EventPage Delivery::page(api::Call& call, AccountId stream, const EventsQuery& q
     const std::int64_t limit = query.limit ? query.limit->value : api::page_items_default;
     events::Stretch found = events::read_stretch(call.tx(), stream, after, filter, limit);
     const bool is_at_end = found.through >= found.head.newest;
-    if (found.items.empty() && is_at_end && query.wait_s && query.wait_s->value > 0)
+    const bool may_wait = is_at_end && found.through - after < passed_over_max;
+    if (found.items.empty() && may_wait && query.wait_s && query.wait_s->value > 0)
         call.wait_for(events::wake_key(stream), std::chrono::seconds(query.wait_s->value));
     EventPage page;
     page.items = std::move(found.items);
@@ -118,15 +154,13 @@ api::Streamed Delivery::open(api::Call& call, AccountId stream, const StreamQuer
 }
 
 api::Topic events_topic(const db::Database& database, const Clock& clock) {
-    return {
-        std::string(events::wake_topic), [&database, &clock](db::Transaction& tx) {
-            std::vector<std::string> names;
-            // What is told by this process wakes by itself, and nobody else writes to SQLite.
-            if (database.engine() == db::Engine::sqlite) return names;
-            for (const events::Told& told : events::told_since(tx, clock.now() - Hub::told_lately))
-                names.push_back(to_string(told.account_id));
-            return names;
-        }};
+    return {std::string(events::wake_topic),
+            [&database, &clock, namer = std::make_shared<Namer>()](db::Transaction& tx) {
+                // What is told by this process wakes by itself, and nobody else writes to SQLite.
+                // What commits late does not show: its page goes on when its time is over.
+                if (database.engine() == db::Engine::sqlite) return std::vector<std::string>();
+                return namer->names_of(events::told_since(tx, clock.now() - Hub::told_lately));
+            }};
 }
 
 }  // namespace berth::delivery

@@ -38,9 +38,10 @@ was away goes on at its number, by any way of reading, and misses nothing.
 `GET /api/v1/events?after=41&types=rental.*,machine.silent&subject=ID&limit=50&wait_s=30` answers
 `{items, next_cursor, through, oldest, newest}`, oldest first. `through` says up to which number
 nothing is missing for this filter: go on with `after=through`, whether or not there were items.
-With `wait_s` an answer without items waits for the next event, up to 30 seconds. An `after` that
-is not between `oldest - 1` and `newest` is 409 `EVENTS_EXPIRED` with `current{oldest, newest}`:
-read what things are now, and go on from there. In a terminal: `berth events --follow`.
+With `wait_s` an answer without items waits for the next event, up to 30 seconds; when its filter
+has left out a hundred events it comes at once. An `after` that is not between `oldest - 1` and
+`newest` is 409 `EVENTS_EXPIRED` with `current{oldest, newest}`: read what things are now, and go on
+from there. In a terminal: `berth events --follow`.
 
 ## Streams
 
@@ -50,7 +51,7 @@ read what things are now, and go on from there. In a terminal: `berth events --f
 place on and dispatches nothing. What is refused is refused by an envelope before the first byte.
 Later the server says why it ends, by one event `end` with `{"reason": "credential_ended" |
 "server_stops" | "events_expired"}`. A stream ends within a second when its key or session does,
-and keeps no idle session alive. An account has at most 20 streams at a server (429), a server
+and keeps no idle session alive: of one that becomes idle it ends within a minute. An account has at most 20 streams at a server (429), a server
 10,000 (503). Whoever reads slowly is served from the table when there is room again; whoever takes
 nothing for 30 seconds is cut off, and goes on at its number.
 
