@@ -259,10 +259,11 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
 void HostAgentSide::note_egress(const db::Context& context, HeldJob& held,
                                 std::int64_t bytes) const {
     JobLive& live = held.job.live;
-    if (live.egress_low_at || !is_metered(live.state)) return;
+    constexpr std::int64_t four_fifths_gib = (std::int64_t{1} << 30) / 5 * 4;
+    // Less than that is little of anything that is included, and the quote need not be read.
+    if (live.egress_low_at || !is_metered(live.state) || bytes < four_fifths_gib) return;
     const auto quote = find_quote(context.tx, held.job.terms.quote_id);
     if (!quote || quote->included_egress_gib == 0) return;
-    constexpr std::int64_t four_fifths_gib = (std::int64_t{1} << 30) / 5 * 4;
     if (bytes / four_fifths_gib < quote->included_egress_gib) return;
     live.egress_low_at = context.now;
     events::tell(context, rental_egress_low, held.job.terms.renter_id, held.job.terms.job_id,
