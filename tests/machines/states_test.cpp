@@ -428,5 +428,13 @@ TEST_F(GpuClaims, CountOnlyWhileTheFirstIsInService) {
     EXPECT_FALSE(duplicate(second));
 }
 
+TEST(MachineEvents, TheCodesOfManyFindingsFitIntoAnEvent) {
+    const std::vector<Finding> findings(100, Finding{std::string(500, 'x'), Severity::blocker, ""});
+    MachineTestFacts facts;
+    facts.findings = codes_of(findings);
+    EXPECT_LE(wire::encode(facts).size(), events::data_bytes_max);
+    EXPECT_EQ(facts.findings.size(), 20U);
+}
+
 }  // namespace
 }  // namespace berth::test

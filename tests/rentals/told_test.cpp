@@ -142,6 +142,47 @@ TEST_F(RentalTold, AMachineThatIsNotHeardIsToldOnceAndWhenItIsBack) {
               (Types{"machine.silent", "machine.heard"}));
 }
 
+TEST_F(RentalTold, AHostThatIsNotHeardIsToldToItsRenterOnceAndWhenItIsBack) {
+    const std::string both = "rental.unreachable,rental.reachable";
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    hear(town.harness, machine.machine_id);
+    pass(seconds(60));
+    EXPECT_EQ(heard(ben, both), Types{});
+    pass(seconds(90));
+    EXPECT_EQ(heard(ben, both), Types{"rental.unreachable"});
+    EXPECT_EQ(event(ben, "rental.unreachable", "subject.id"), to_string(job));
+    hear(town.harness, machine.machine_id);
+    pass(seconds(30));
+    EXPECT_EQ(heard(ben, both), (Types{"rental.unreachable", "rental.reachable"}));
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
+}
+
+TEST_F(RentalTold, ARentalOfAMachineThatWasSilentBeforeItIsNotToldOfItsReturn) {
+    const auto machine = put_up();
+    hear(town.harness, machine.machine_id);
+    pass(seconds(150));
+    EXPECT_EQ(heard(ada, "machine.silent"), Types{"machine.silent"});
+    get_ready(rent(ben, machine));
+    pass(seconds(30));
+    EXPECT_EQ(heard(ada, "machine.heard"), Types{"machine.heard"});
+    EXPECT_EQ(heard(ben, "rental.unreachable,rental.reachable"), Types{});
+}
+
+TEST_F(RentalTold, AMachineThatWasAwayForLongBeforeAnybodyLookedIsNoNews) {
+    const auto machine = put_up();
+    hear(town.harness, machine.machine_id);
+    town.harness.clock.advance(std::chrono::hours(48));
+    pass(seconds(300));
+    EXPECT_EQ(heard(ada, "machine.silent"), Types{});
+    hear(town.harness, machine.machine_id);
+    pass(seconds(30));
+    EXPECT_EQ(heard(ada, "machine.heard"), Types{"machine.heard"});
+    pass(seconds(150));
+    EXPECT_EQ(heard(ada, "machine.silent"), Types{"machine.silent"});
+}
+
 TEST_F(RentalTold, OurOwnOutageIsNoSilenceOfTheirs) {
     const auto machine = put_up();
     hear(town.harness, machine.machine_id);

@@ -75,6 +75,8 @@ TEST(EventTypes, OfTheDesignAreAllThere) {
                              "rental.gpu_lost",
                              "rental.gpu_back",
                              "rental.egress_low",
+                             "rental.unreachable",
+                             "rental.reachable",
                              "hosting.started",
                              "hosting.ended",
                              "machine.enrolled",

@@ -2,21 +2,27 @@
 // The worker looks for them, so that the path of heartbeats knows nothing of it.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "machines/machine.hpp"
 
 namespace berth::machines {
 
-// Machines that were last heard before, and of which that was not told.
+// Machines that were last heard before, and of which that was not noted; retired ones as well.
 std::vector<MachineId> find_fallen_silent(db::Transaction& tx, Time heard_before,
                                           std::int64_t rows_max);
-// Machines of which that was told, and that were heard since then.
+// Machines of which that was noted, and that were heard since then.
 std::vector<MachineId> find_heard_again(db::Transaction& tx, Time heard_after,
                                         std::int64_t rows_max);
 
-// False when it is not so any more.
-bool note_silent(const db::Context& context, MachineId id, Time heard_before);
-bool note_heard_again(const db::Context& context, MachineId id, Time heard_after);
+struct Silence {
+    Machine machine;  // held
+    Time noted_at;
+    Time last_healthy_at;
+};
+// Nothing when it is not so any more, or when the machine is retired, of which nobody is told.
+std::optional<Silence> note_silent(const db::Context& context, MachineId id, Time heard_before);
+std::optional<Silence> note_heard_again(const db::Context& context, MachineId id, Time heard_after);
 
 }  // namespace berth::machines

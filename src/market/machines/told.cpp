@@ -8,6 +8,7 @@ namespace {
 using enum MachineState;
 
 constexpr std::size_t codes_max = 20;
+constexpr std::size_t code_bytes_max = 64;
 
 struct SilentLine {
     MachineState from;
@@ -82,7 +83,7 @@ std::vector<events::DeclaredKind> event_kinds() {
 std::vector<std::string> codes_of(const std::vector<Finding>& findings) {
     std::vector<std::string> codes;
     for (const Finding& finding : findings)
-        if (codes.size() < codes_max) codes.push_back(events::in_brief(finding.code));
+        if (codes.size() < codes_max) codes.push_back(finding.code.substr(0, code_bytes_max));
     return codes;
 }
 

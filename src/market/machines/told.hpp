@@ -152,7 +152,8 @@ inline constexpr events::Kind<QuarantineFacts> operations_quarantine{
 
 std::vector<events::DeclaredKind> event_kinds();
 
-// What the codes of findings are told as: some, where there are many.
+// What the codes of findings are told as: some, where there are many, and short, so that they fit
+// into an event. Codes are words of our own, in ASCII.
 std::vector<std::string> codes_of(const std::vector<Finding>& findings);
 
 // Whether a line of the table tells something, in itself or of its offer.

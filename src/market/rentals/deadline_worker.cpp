@@ -8,12 +8,13 @@
 #include "machines/qualification.hpp"
 #include "machines/qualification_runs.hpp"
 #include "machines/silence.hpp"
+#include "rentals/told.hpp"
 
 namespace berth::rentals {
 namespace {
 
 constexpr Duration look_every = std::chrono::seconds(1);
-constexpr Duration silence_looked_every = std::chrono::seconds(5);
+constexpr Duration silence_looked_every = std::chrono::seconds(15);
 // After an outage everything is due at once; the rest comes with the next look.
 constexpr int passes_max = 20;
 // With PostgreSQL several processes may have workers. Each takes another part of what is due; one
@@ -96,7 +97,8 @@ void DeadlineWorker::put_uncleaned_aside(Time up_since) {
         });
 }
 
-// Whoever could not be heard because nobody listened is not silent.
+// Whoever could not be heard because nobody listened is not silent. Owners hear of their machines,
+// renters of what they have rented on one.
 void DeadlineWorker::tell_of_silence(Time up_since) {
     const Time now = parts_.clock.now();
     if (now < silence_looked_at_ + silence_looked_every) return;
@@ -109,16 +111,19 @@ void DeadlineWorker::tell_of_silence(Time up_since) {
         silent = up_since <= fresh ? machines::find_fallen_silent(tx, fresh, jobs_per_look_max)
                                    : std::vector<MachineId>();
     });
-    const auto for_each = [&](const std::vector<MachineId>& ids, const auto& note) {
+    const auto for_each = [&](const std::vector<MachineId>& ids, const auto& note,
+                              const events::Kind<SinceFacts>& to_renter) {
         for (const MachineId& id : ids)
             go_on_after(to_string(id), [&] {
                 parts_.database.write([&](db::Transaction& tx) {
-                    note({tx, parts_.random, parts_.clock.now()}, id, fresh);
+                    const db::Context context{tx, parts_.random, parts_.clock.now()};
+                    if (const auto silence = note(context, id, fresh))
+                        tell_of_reach(context, *silence, to_renter);
                 });
             });
     };
-    for_each(heard, machines::note_heard_again);
-    for_each(silent, machines::note_silent);
+    for_each(heard, machines::note_heard_again, rental_reachable);
+    for_each(silent, machines::note_silent, rental_unreachable);
 }
 
 std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts) {

@@ -80,8 +80,8 @@ std::vector<events::DeclaredKind> event_kinds() {
     return {rental_reserved,  rental_starting,      rental_running,    rental_stopping,
             rental_stopped,   rental_failed,        rental_closed,     rental_preemption_noticed,
             rental_funds_low, rental_engine_down,   rental_engine_up,  rental_gpu_lost,
-            rental_gpu_back,  rental_budget_raised, rental_egress_low, hosting_started,
-            hosting_ended};
+            rental_gpu_back,  rental_budget_raised, rental_egress_low, rental_unreachable,
+            rental_reachable, hosting_started,      hosting_ended};
 }
 
 Tells told_by(const Transition& line) {
@@ -132,6 +132,18 @@ void tell(const db::Context& context, const JobRow& job, const Happened& happene
 
 void tell_reserved(const db::Context& context, const JobRow& job) {
     events::tell(context, rental_reserved, job.terms.renter_id, job.terms.job_id, facts_of(job));
+}
+
+void tell_of_reach(const db::Context& context, const machines::Silence& silence,
+                   const events::Kind<SinceFacts>& kind) {
+    if (!silence.machine.job_id) return;
+    const auto job = find_job(context.tx, *silence.machine.job_id);
+    // Of a rental that began after the silence was noted nobody was told that it is out of reach.
+    if (!job || !is_metered(job->live.state) ||
+        job->live.meter_started_at.value() > silence.noted_at)
+        return;
+    events::tell(context, kind, job->terms.renter_id, job->terms.job_id,
+                 SinceFacts{silence.last_healthy_at});
 }
 
 }  // namespace berth::rentals

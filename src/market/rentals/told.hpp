@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "events/events.hpp"
+#include "machines/silence.hpp"
 #include "rentals/store.hpp"
 
 namespace berth::rentals {
@@ -164,6 +165,13 @@ inline constexpr events::Kind<SinceFacts> rental_gpu_lost{
     "A GPU of the machine does not answer; nothing is billed meanwhile.", events::Mail::now};
 inline constexpr events::Kind<SinceFacts> rental_gpu_back{
     "rental.gpu_back", "rental", events::Audience::renter, "All GPUs of the machine answer again."};
+inline constexpr events::Kind<SinceFacts> rental_unreachable{
+    "rental.unreachable", "rental", events::Audience::renter,
+    "Its host was not heard for 90 seconds, and the rental may be out of reach; after 300 seconds "
+    "it ends."};
+inline constexpr events::Kind<SinceFacts> rental_reachable{
+    "rental.reachable", "rental", events::Audience::renter,
+    "Its host is heard again, after it was not."};
 inline constexpr events::Kind<BudgetFacts> rental_budget_raised{
     "rental.budget_raised", "rental", events::Audience::renter, "The budget was raised."};
 inline constexpr events::Kind<EgressFacts> rental_egress_low{
@@ -199,5 +207,8 @@ struct Happened {
 };
 void tell(const db::Context& context, const JobRow& job, const Happened& happened);
 void tell_reserved(const db::Context& context, const JobRow& job);
+// To the renter of a machine that fell silent, or is heard again.
+void tell_of_reach(const db::Context& context, const machines::Silence& silence,
+                   const events::Kind<SinceFacts>& kind);
 
 }  // namespace berth::rentals
