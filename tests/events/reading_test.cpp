@@ -107,6 +107,36 @@ TEST_F(Reading, OldOnesGoInPasses) {
     EXPECT_EQ(head(ada).oldest, 6);
 }
 
+TEST_F(Reading, ManyStreamsAreShortenedAFewAtATime) {
+    std::vector<AccountId> all;
+    database->write([&](db::Transaction& tx) {
+        for (int i = 0; i < 150; ++i) {
+            all.push_back(AccountId::make(clock.now(), random));
+            events::tell(context(tx), note_left, all.back(), "n1", NoteFacts{"old"});
+        }
+    });
+    clock.advance(hours(48));
+    int passes = 1;
+    while (prune(hours(24)) == 1000) ++passes;
+    EXPECT_EQ(passes, 3);
+    for (const AccountId& account : all) EXPECT_EQ(head(account).oldest, 2);
+}
+
+TEST_F(Reading, ARestoredDatabaseGivesNoNumberTwice) {
+    tell(ada, "a");
+    tell(ada, "b");
+    const std::int64_t by =
+        database->write([](db::Transaction& tx) { return events::renumber(tx); });
+    EXPECT_EQ(head(ada).oldest, by + 1);
+    EXPECT_EQ(head(ada).newest, by + 2);
+    EXPECT_FALSE(head(ada).reaches(2)) << "who has read what is lost is told so";
+    EXPECT_FALSE(head(ada).reaches(40));
+    EXPECT_EQ(texts(ada, by + 1),
+              std::vector<std::string>{std::to_string(by + 2) + R"( {"text":"b"})"});
+    tell(ada, "c");
+    EXPECT_EQ(head(ada).newest, by + 3);
+}
+
 // Of two servers one may be a little ahead.
 TEST_F(Reading, AnOlderOneBehindAYoungerOneWaitsForIt) {
     tell(ada, "ahead");
@@ -121,8 +151,14 @@ TEST_F(Reading, AnOlderOneBehindAYoungerOneWaitsForIt) {
 TEST_F(Reading, AnErasedAccountKeepsItsNumbers) {
     tell(ada, "a");
     tell(ada, "b");
-    database->write([&](db::Transaction& tx) { events::forget(tx, ada); });
+    database->write([&](db::Transaction& tx) {
+        events::tell(context(tx), note_left, ada, "n1", NoteFacts{"on the way out"});
+        events::forget(tx, ada);
+        events::tell(context(tx), note_left, ada, "n1", NoteFacts{"and afterwards"});
+    });
     EXPECT_TRUE(texts(ada).empty());
+    EXPECT_EQ(head(ada).oldest, 3);
+    EXPECT_EQ(head(ada).newest, 2);
     tell(ada, "c");
     EXPECT_EQ(texts(ada), std::vector<std::string>{R"(3 {"text":"c"})"});
 }

@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "closing/settings.hpp"
 #include "delivery/delivery.hpp"
-#include "events/keeping.hpp"
+#include "events/events.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/leaving.hpp"
 #include "ledger/ledger.hpp"

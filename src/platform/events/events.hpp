@@ -114,6 +114,10 @@ void tell_operators(const db::Context& context, const Kind<Facts>& kind, const I
     tell(context, kind, operators_stream, to_string(subject), facts);
 }
 
+// Of an account that is erased: all that it was told goes, also by this very transaction. Its
+// numbers go on where they were.
+void forget(db::Transaction& tx, AccountId account);
+
 // For benchmarks alone, which measure what telling costs: from now on nothing is told.
 void set_muted(bool muted);
 

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/bytes.hpp"
@@ -20,6 +21,9 @@ constexpr std::string_view add_event_sql =
     "INSERT INTO events (account_id, sequence, event_id, at, type, subject_kind, subject_id, "
     "audience, data) SELECT account_id, newest - $2, $3, $4, $5, $6, $7, $8, $9 "
     "FROM event_heads WHERE account_id = $1";
+constexpr std::string_view empty_stream_sql =
+    "UPDATE event_heads SET oldest = newest + 1 WHERE account_id = $1";
+constexpr std::string_view delete_events_sql = "DELETE FROM events WHERE account_id = $1";
 
 std::atomic<bool> is_muted{false};
 
@@ -33,22 +37,32 @@ struct Word {
 class Collected final : public db::Batch {
 public:
     void add(AccountId account, Word word) { by_account_[account].push_back(std::move(word)); }
+    void forget(AccountId account) {
+        by_account_.try_emplace(account);  // it has its turn
+        forgotten_.insert(account);
+    }
 
     int turn() const override { return 1; }  // after whatever else is last
 
     void write(db::Transaction& tx) override {
         for (const auto& [account, all] : by_account_) {
+            tx.wake_after_commit(wake_key(account));
+            if (forgotten_.contains(account)) {
+                tx.start(empty_stream_sql, account);
+                tx.start(delete_events_sql, account);
+                continue;
+            }
             auto left = static_cast<std::int64_t>(all.size());
             tx.start(take_numbers_sql, account, left);
             for (const auto& [event_id, at, telling] : all)
                 tx.start(add_event_sql, account, --left, event_id, at, telling.type,
                          telling.subject_kind, telling.subject_id, telling.audience, telling.data);
-            tx.wake_after_commit(wake_key(account));
         }
     }
 
 private:
     std::map<AccountId, std::vector<Word>> by_account_;  // in the order in which they are locked
+    std::set<AccountId> forgotten_;
 };
 
 }  // namespace
@@ -73,6 +87,10 @@ void tell(const db::Context& context, AccountId account, Telling telling) {
     }
     context.tx.before_commit<Collected>().add(
         account, {EventId::make(context.now, context.random), context.now, std::move(telling)});
+}
+
+void forget(db::Transaction& tx, AccountId account) {
+    tx.before_commit<Collected>().forget(account);
 }
 
 void set_muted(bool muted) { is_muted = muted; }
