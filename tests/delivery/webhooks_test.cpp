@@ -2,6 +2,7 @@
 // sees whose.
 #include "delivery/receiver.hpp"
 #include "delivery/signing.hpp"
+#include "server/restored.hpp"
 
 namespace berth::test {
 namespace {
@@ -45,6 +46,24 @@ TEST_F(WebhookRoutes, ShowTheSecretOnceAndKeepItSealed) {
         town.with_key(ada.key, "GET", "/api/v1/webhooks/" + member(made.body, "webhook_id"));
     EXPECT_EQ(shown.status, 200);
     EXPECT_EQ(shown.body.find("whsec_"), std::string::npos);
+}
+
+// Numbers that were given since the copy are not given again: readers outside are told so, and
+// those within go on where they were.
+TEST_F(WebhookRoutes, GoOnAfterARestoreAtNumbersThatNobodyHasRead) {
+    tell(ada);
+    hook(ada, receiver.url(), R"(,"from":"0")");
+    carry();
+    ASSERT_EQ(receiver.sequences(), "1 ");
+    tell(ada);
+    server::quieten(database(), "a copy from before", town.harness.random,
+                    town.harness.clock.now());
+    const auto refused = page(ada, "after=1");
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    const std::string newest = member(refused.body, "current.newest");
+    EXPECT_GT(newest.size(), 9u);
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 " + newest + " ") << "no event is lost or sent twice";
 }
 
 TEST_F(WebhookRoutes, RefuseByNameWhatCannotBeOrMayNotBe) {

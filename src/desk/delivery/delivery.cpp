@@ -73,6 +73,11 @@ void forget_readers(db::Transaction& tx, AccountId account) {
     forget_mail(tx, account);
 }
 
+void move_readers(db::Transaction& tx, std::int64_t by) {
+    move_webhooks(tx, by);
+    move_mail(tx, by);
+}
+
 events::Hearing hearing_of(const api::Caller& caller) {
     if (caller.credential != api::Credential::api_key) return {true, true};
     return {caller.renter, caller.host};

@@ -65,6 +65,10 @@ void require_reached(const events::Head& head, std::int64_t after);
 // Of an account whose owner leaves: nothing is sent any more, and nothing is known of where it was.
 void forget_readers(db::Transaction& tx, AccountId account);
 
+// After the numbers of all streams have risen (events::renumber): whoever reads here goes on where
+// it was.
+void move_readers(db::Transaction& tx, std::int64_t by);
+
 // What a credential hears of its account.
 events::Hearing hearing_of(const api::Caller& caller);
 // The words of a filter; throws a Problem that names `place` for one that means no type.

@@ -28,6 +28,9 @@ constexpr std::string_view move_place_sql =
 constexpr std::string_view end_digest_sql =
     "UPDATE mail_places SET digest_at = NULL WHERE account_id = $1 AND digest_at = $2";
 constexpr std::string_view forget_place_sql = "DELETE FROM mail_places WHERE account_id = $1";
+constexpr std::string_view move_places_sql =
+    "UPDATE mail_places SET through = through + $1, digest_through = digest_through + $1 "
+    "WHERE account_id IN (SELECT account_id FROM event_heads)";
 
 constexpr std::string_view with_news_sql =
     "SELECT h.account_id FROM event_heads h "
@@ -72,6 +75,8 @@ std::vector<AccountId> accounts_with_news(db::Transaction& tx, AccountId after, 
 std::vector<AccountId> accounts_with_digest(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return tx.fetch_values<AccountId>(with_digest_sql, now, rows_max);
 }
+
+void move_mail(db::Transaction& tx, std::int64_t by) { tx.run(move_places_sql, by); }
 
 void forget_mail(db::Transaction& tx, AccountId account) {
     tx.run(forget_choices_sql, account);

@@ -33,6 +33,8 @@ std::vector<AccountId> accounts_with_news(db::Transaction& tx, AccountId after, 
                                           std::int64_t rows_max);
 std::vector<AccountId> accounts_with_digest(db::Transaction& tx, Time now, std::int64_t rows_max);
 
+// When all numbers of events have risen.
+void move_mail(db::Transaction& tx, std::int64_t by);
 void forget_mail(db::Transaction& tx, AccountId account);
 
 }  // namespace berth::delivery

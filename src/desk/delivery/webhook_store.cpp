@@ -33,6 +33,13 @@ constexpr std::string_view put_secret_sql =
 constexpr std::string_view delete_deliveries_sql =
     "DELETE FROM webhook_deliveries WHERE webhook_id = $1";
 constexpr std::string_view delete_webhook_sql = "DELETE FROM webhooks WHERE webhook_id = $1";
+// An account that was told nothing yet begins at 1 all the same.
+constexpr std::string_view move_webhooks_sql =
+    "UPDATE webhooks SET sent_through = sent_through + $1 "
+    "WHERE account_id IN (SELECT account_id FROM event_heads)";
+constexpr std::string_view move_asked_sql =
+    "UPDATE webhook_deliveries SET sequence = sequence + $1 "
+    "WHERE state = 'waiting' AND kind = 'redelivery'";
 constexpr std::string_view ids_of_account_sql =
     "SELECT webhook_id FROM webhooks WHERE account_id = $1 ORDER BY webhook_id";
 
@@ -161,6 +168,11 @@ bool delete_webhook(db::Transaction& tx, WebhookId id) {
 void forget_webhooks(db::Transaction& tx, AccountId account) {
     for (const WebhookId& id : tx.fetch_values<WebhookId>(ids_of_account_sql, account))
         delete_webhook(tx, id);
+}
+
+void move_webhooks(db::Transaction& tx, std::int64_t by) {
+    tx.run(move_webhooks_sql, by);
+    tx.run(move_asked_sql, by);
 }
 
 std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, Time now) {

@@ -56,6 +56,8 @@ void change_webhook(db::Transaction& tx, const WebhookRow& row, bool begins_anew
 void put_secret(db::Transaction& tx, const WebhookRow& row);
 bool delete_webhook(db::Transaction& tx, WebhookId id);
 void forget_webhooks(db::Transaction& tx, AccountId account);
+// When all numbers of events have risen: their places, and what was asked for and waits.
+void move_webhooks(db::Transaction& tx, std::int64_t by);
 
 // For the couriers: webhooks that have something to send, or were asked to, and that nobody is at.
 struct DueWebhook {

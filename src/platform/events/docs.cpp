@@ -25,9 +25,9 @@ was away goes on at its number, by any way of reading, and misses nothing.
 - `data` has the facts of this change, by the names of the API: members as they were at that
   moment, at most 4 KiB, and never a key, a token, an access detail or the other party's id.
   Members may be added; what you do not know, ignore.
-- `event_id` is the same wherever and however often an event is delivered. Numbers never change
-  either, but after the service was restored from a backup a number may be given again, to another
-  event: then the id tells.
+- `event_id` is the same wherever and however often an event is delivered. A number is never given
+  to another event. After the service was restored from a backup all numbers are far above those of
+  before: whoever goes on is told once, by `EVENTS_EXPIRED`, that his number is not there.
 - A key hears what its scope hears: `rental`, `funding` and `withdrawal` are for renters,
   `hosting`, `machine`, `offer` and `payout` for hosts, the rest for both. A session hears all of
   its account.
@@ -51,9 +51,10 @@ from there. In a terminal: `berth events --follow`.
 place on and dispatches nothing. What is refused is refused by an envelope before the first byte.
 Later the server says why it ends, by one event `end` with `{"reason": "credential_ended" |
 "server_stops" | "events_expired"}`. A stream ends within a second when its key or session does,
-and keeps no idle session alive: of one that becomes idle it ends within a minute. An account has at most 20 streams at a server (429), a server
-10,000 (503). Whoever reads slowly is served from the table when there is room again; whoever takes
-nothing for 30 seconds is cut off, and goes on at its number.
+and keeps no idle session alive: of one that becomes idle it ends within a minute. An account has
+at most 20 streams at a server (429), a server 10,000 (503). Whoever reads slowly is served from the
+table when there is room again; whoever takes nothing for 30 seconds is cut off, and goes on at its
+number.
 
 ## Webhooks
 
@@ -154,15 +155,17 @@ for (let after = existsSync('place') ? readFileSync('place', 'utf8') : '0'; ; ) 
 ```
 
 ```python
-import json, os, time, urllib.error, urllib.request
+import http.client, json, os, time, urllib.error, urllib.request
 after = open("place").read() if os.path.exists("place") else "0"
 while True:
     url = f"{os.environ['BERTH_SERVER']}/api/v1/events?after={after}&wait_s=30"
     key = {"Authorization": "Bearer " + os.environ["BERTH_API_KEY"]}
     ask = urllib.request.Request(url, headers=key)
-    try: page = json.load(urllib.request.urlopen(ask, timeout=60))
-    except urllib.error.HTTPError as error: page = json.load(error); time.sleep(2)
-    except OSError: time.sleep(2); continue
+    try:
+        try: answer = urllib.request.urlopen(ask, timeout=60)
+        except urllib.error.HTTPError as error: answer = error; time.sleep(2)
+        page = json.load(answer)
+    except (OSError, ValueError, http.client.HTTPException): time.sleep(2); continue
     for event in page.get("items", []): print(json.dumps(event), flush=True)
     after = page.get("through") or page.get("current", {}).get("newest") or after
     open("place.new", "w").write(after); os.replace("place.new", "place")

@@ -36,9 +36,7 @@ struct Event {
 BOOST_DESCRIBE_STRUCT(Event, (), (event_id, sequence, type, timestamp, subject, data))
 constexpr auto wire_docs(const Event*) {
     return std::to_array<wire::Doc>({
-        {"event_id",
-         "The same wherever and however often this event is delivered. After the service was "
-         "restored from a backup a number may come again; an id never does."},
+        {"event_id", "The same wherever and however often this event is delivered."},
         {"sequence",
          "Its number in the account's stream: 1, 2, 3 without gaps, in the order in "
          "which things happened.",
