@@ -1,5 +1,5 @@
-// Events as clients read them: the two consumers that docs/events.md shows, killed with the server in
-// between, and a stream read by the rules of the HTML standard.
+// Events as clients read them: the two consumers that docs/events.md shows, killed as the server is,
+// each alone and both at once, and a stream read by the rules of the HTML standard.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -57,7 +57,7 @@ class Consumer {
 
 for (const [name, file, command] of [['ts', 'consumer.mjs', [process.execPath, 'consumer.mjs']],
     ['python', 'consumer.py', ['python3', 'consumer.py']]]) {
-    test(`the consumer in ${name} loses nothing when it is killed`, async (t) => {
+    test(`the consumer in ${name} loses nothing when it or the server is killed`, async (t) => {
         const folder = await mkdtemp(join(tmpdir(), 'berth-events-'));
         t.after(() => rm(folder, { recursive: true, force: true }));
         await writeFile(join(folder, file), shown(name));
@@ -73,10 +73,17 @@ for (const [name, file, command] of [['ts', 'consumer.mjs', [process.execPath, '
         await makeKey(server, wallet); // while nobody listens
         consumer.start();
         await consumer.has(3);
+        await server.killAndStart(); // while the consumer waits at it
         await makeKey(server, wallet);
         await consumer.has(4);
+        await makeKey(server, wallet);
+        await Promise.all([consumer.kill(), server.killAndStart()]);
+        consumer.start();
+        await consumer.has(5);
+        await makeKey(server, wallet);
+        await consumer.has(6);
         const places = consumer.lines.map((it) => Number(it.sequence));
-        assert.deepEqual([...new Set(places)], [1, 2, 3, 4], 'in order, and none is missing');
+        assert.deepEqual([...new Set(places)], [1, 2, 3, 4, 5, 6], 'in order, and none is missing');
         const ids = new Map();
         for (const { sequence, event_id } of consumer.lines) {
             assert.equal(ids.get(sequence) ?? event_id, event_id, 'a repeat is known by its id');
