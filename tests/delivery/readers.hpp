@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "delivery/delivery.hpp"
 #include "events/events.hpp"
 #include "support/eventually.hpp"
@@ -36,9 +38,10 @@ public:
                                  query.empty() ? "" : "?" + query, fields));
     }
 
-    // The answer's status and fields; of a refusal with its body.
+    // The answer's status and fields.
     http::Response head() { return socket_.receive(true); }
-    std::string refusal() { return socket_.receive().body; }
+    // The same of one that is no stream, with its body.
+    http::Response refusal() { return socket_.receive(); }
 
     // The next event that is dispatched. A bare id only moves `last_id`.
     Dispatched next() {
@@ -124,11 +127,19 @@ protected:
     // Any event will do: one that both scopes hear, of a ticket that need not be there.
     void tell(const Person& who, int count = 1, const std::string& ticket = "t1") {
         for (int i = 0; i < count; ++i)
+            database().write([&](db::Transaction& tx) { tell_in(tx, who, ticket); });
+    }
+    // Many at a commit.
+    void tell_together(const Person& who, int count) {
+        constexpr int at_once = 50;
+        for (int told = 0; told < count; told += at_once)
             database().write([&](db::Transaction& tx) {
-                events::tell({tx, town.harness.random, town.harness.clock.now()},
-                             tickets::ticket_answered, who.id(), ticket,
-                             tickets::TicketFacts{tickets::TicketState::answered});
+                for (int i = told; i < std::min(told + at_once, count); ++i) tell_in(tx, who, "t1");
             });
+    }
+    void tell_in(db::Transaction& tx, const Person& who, const std::string& ticket) {
+        events::tell({tx, town.harness.random, town.harness.clock.now()}, tickets::ticket_answered,
+                     who.id(), ticket, tickets::TicketFacts{tickets::TicketState::answered});
     }
     db::Database& database() { return town.harness.app->database(); }
     std::uint16_t port() { return town.harness.app->port(); }
