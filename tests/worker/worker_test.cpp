@@ -326,6 +326,25 @@ TEST_F(Tasks, OneThatIsDeadIsToldWhenItIsBuried) {
     EXPECT_EQ(notes(), 1) << "in the transaction that buried it";
 }
 
+TEST_F(Tasks, OneThatAnotherWorkerHasIsNotToldToBeDead) {
+    int dead = 0;
+    Options options;
+    options.on_dead = [&](const db::Context&, const Task&) { ++dead; };
+    const auto worker = make_worker({{.name = "slow",
+                                      .run =
+                                          [&](Attempt&) {
+                                              database->write([](db::Transaction& tx) {
+                                                  tx.run("UPDATE tasks SET lease_id = NULL");
+                                              });
+                                              throw std::runtime_error("too late");
+                                          },
+                                      .attempts_max = 1}},
+                                    options);
+    add({.kind = "slow", .payload = "", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(dead, 0);
+}
+
 // Real threads and the real clock from here on.
 class Workers : public Tasks {
 protected:
