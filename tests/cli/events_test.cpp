@@ -63,6 +63,21 @@ TEST_F(EventsByCommand, AreListedWithTheirNumbers) {
         << "the input of whoever asked";
 }
 
+TEST_F(EventsByCommand, AreTheLatestWhereNoNumberIsNamed) {
+    for (int i = 0; i < 3; ++i) make_key();
+    const auto first_of = [&](const std::vector<std::string>& words) {
+        const Printed listed = shell.run(words);
+        EXPECT_EQ(listed.status, 0) << listed.err;
+        const cli::Reading page(listed.out);
+        EXPECT_EQ(page.rows().size(), 2U) << listed.out;
+        return page.text("sequence", page.rows().at(0));
+    };
+    EXPECT_EQ(first_of({"events", "--limit", "2"}), "2");
+    EXPECT_EQ(first_of({"events", "--limit", "2", "--after", "0"}), "1");
+    EXPECT_EQ(first_of({"events", "--limit", "2", "--types", "account.*"}), "1");
+    EXPECT_EQ(shell.run({"events", "--limit", "x"}).status, 6);
+}
+
 TEST_F(EventsByCommand, AreFollowedThroughARestartOfTheServer) {
     make_key();
     Process following(
@@ -109,6 +124,14 @@ TEST_F(WaitsByCommand, EndWhenItHappensAndNotWhenTheyLookAgain) {
     EXPECT_EQ(member(said.out, "state"), "RUNNING");
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(20))
         << "it heard of it; its wait at the server is 30 seconds";
+}
+
+TEST_F(WaitsByCommand, LastAsLongAsTheyWereToldTo) {
+    const JobId job = rent_model();
+    accept(job);
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_EQ(shell.run({"rentals", "wait", to_string(job), "--timeout", "1s"}).status, 124);
+    EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(950));
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 // loses one or shows one twice.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/money.hpp"
 #include "cli/special.hpp"
 
 namespace berth::cli {
@@ -22,10 +25,9 @@ public:
                 filter_ += fmt::format("&{}={}", name, percent_encode(*value));
     }
 
-    Request first() const {
-        const Arguments& given = context_.arguments();
-        std::string query = "limit=" + percent_encode(given.get("limit", "20")) + filter_;
-        if (const auto after = given.find("after")) query += "&after=" + percent_encode(*after);
+    Request first(const std::optional<std::string>& after) const {
+        std::string query = "limit=" + percent_encode(limit()) + filter_;
+        if (after) query += "&after=" + percent_encode(*after);
         return ask(query);
     }
     Request next(const std::string& after) const {
@@ -33,12 +35,26 @@ public:
                                percent_encode(after), filter_));
     }
 
-    // Where to begin who names no number: behind all that there is.
+    // Where the latest begin. How far back those of a filter lie is not known: there it begins with
+    // the oldest.
+    std::optional<std::string> before_latest() const {
+        const auto count = parse_decimal(limit());
+        // What is no number is for the server to refuse.
+        if (!filter_.empty() || !count) return std::nullopt;
+        const Reading page(context_.api().send(ask("limit=1")).body);
+        const auto oldest = parse_decimal(page.text("oldest"));
+        const auto newest = parse_decimal(page.text("newest"));
+        if (!oldest || !newest) return std::nullopt;
+        return std::to_string(std::max(*oldest - 1, *newest - *count));
+    }
+
+    // Where to begin who follows and names no number: behind all that there is.
     std::string newest() const {
         return Reading(context_.api().send(ask("limit=1")).body).text("newest");
     }
 
 private:
+    std::string limit() const { return context_.arguments().get("limit", "20"); }
     Request ask(const std::string& query) const {
         return {.path = path_ + "?" + query, .access = access_};
     }
@@ -77,15 +93,16 @@ void show_event(Context& context, const Reading& page, Reading::Place event) {
 }
 
 int show(Context& context, const EventPages& pages) {
+    const auto after = context.arguments().find("after");
     if (!context.arguments().is_on("follow")) {
         if (context.is_rehearsal()) {
-            context.rehearse(pages.first());
+            context.rehearse(pages.first(after));
             return 0;
         }
-        context.print(context.api().send(pages.first()).body, event_columns);
+        const Request ask = pages.first(after ? after : pages.before_latest());
+        context.print(context.api().send(ask).body, event_columns);
         return 0;
     }
-    const auto after = context.arguments().find("after");
     if (context.is_rehearsal()) {
         context.rehearse(pages.next(after ? *after : "NUMBER"));
         return 0;

@@ -327,9 +327,9 @@ int wait_for_rental(Context& context) {
             throw Failure(Exit::rental_failed,
                           fmt::format("the rental is {}: {}", enum_name(job.state), why));
         }
-        const auto left = std::chrono::duration_cast<std::chrono::seconds>(
-            deadline - std::chrono::steady_clock::now());
-        if (left < std::chrono::seconds(1)) {
+        const auto left =
+            std::chrono::ceil<std::chrono::seconds>(deadline - std::chrono::steady_clock::now());
+        if (left <= std::chrono::seconds(0)) {
             context.console().progress("");
             throw Failure(Exit::timed_out,
                           fmt::format("after {} the rental is still {}", duration_text(*seconds),

@@ -29,7 +29,8 @@ inline constexpr auto event_flags = std::to_array<OwnFlag>({
     {"follow", "", "go on with what happens, until it is ended"},
     {"types", "TYPE,…", "only these, such as rental.running or rental.*"},
     {"subject", "ID", "only what is about this rental, machine, withdrawal"},
-    {"after", "NUMBER", "what follows this number", "all that is kept; with --follow, from now on"},
+    {"after", "NUMBER", "what follows this number",
+     "the latest, with --types or --subject all that is kept; with --follow, from now on"},
     {"limit", "NUMBER", "how many at most, without --follow", "20"},
 });
 
