@@ -42,10 +42,10 @@ public:
         // What is no number is for the server to refuse.
         if (!filter_.empty() || !count) return std::nullopt;
         const Reading page(context_.api().send(ask("limit=1")).body);
-        const auto oldest = parse_decimal(page.text("oldest"));
-        const auto newest = parse_decimal(page.text("newest"));
-        if (!oldest || !newest) return std::nullopt;
-        return std::to_string(std::max(*oldest - 1, *newest - *count));
+        const auto from = parse_decimal(page.text("oldest"));
+        const auto to = parse_decimal(page.text("newest"));
+        if (!from || !to) return std::nullopt;
+        return std::to_string(std::max(*from - 1, *to - *count));
     }
 
     // Where to begin who follows and names no number: behind all that there is.
