@@ -253,6 +253,7 @@ std::string record_script(db::Database& database, Desk& desk) {
         database.write([&](db::Transaction& tx) {
             bench::Recorder recorder(tx);
             work(recorder);
+            recorder.write_batches();  // what is told comes last
             script.add_transaction(recorder.take());
         });
     });

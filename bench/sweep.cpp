@@ -79,7 +79,7 @@ void measure() {
         database.write([&](db::Transaction& tx) {
             rentals::note_listening(tx, clock.now(), rentals::outage_after);
         });
-        looked_at += worker.look([](MachineId) {});
+        looked_at += worker.look();
     }
     const double percent = (bench::process_seconds() - before) / period_s * 100;
     if (looked_at != jobs_total)

@@ -32,8 +32,7 @@ struct Burdens : Office {
         const auto id = lock(host, amount, transfers::TransferKind::payout);
         book([&](ledger::Context context) {
             transfers::move_transfer(
-                context.tx, id,
-                {transfers::TransferState::INTENT, transfers::TransferState::SETTLED}, context.now);
+                context, id, {transfers::TransferState::INTENT, transfers::TransferState::SETTLED});
             ledger::settle(context, id);
         });
     }
@@ -83,6 +82,22 @@ TEST_F(Burdens, ARefundAfterThePayoutNeedsSomebodyWhoBearsIt) {
     EXPECT_EQ(balances(renter).available, Micro{1000});
     EXPECT_EQ(member(get(root, "users/" + to_string(host)), "balances.0.payable_micro"), "-800");
     EXPECT_NE(get(root, "audit").find("host_shortfall_micro"), std::string::npos);
+}
+
+TEST_F(Burdens, BothSidesAreToldAsAnEventEachItsShare) {
+    const JobId over = job(renter, host, 1000);
+    const auto shown = preview(root, "refunds/preview", wish(over, "500"));
+    ASSERT_EQ(shown.status, 200) << shown.body;
+    ASSERT_EQ(post(root, "refunds", wish(over, "500")).status, 202);
+    for (Browser* side : {&ada, &hal}) {
+        const std::string page = side->send("GET", "/api/v1/events?types=refund.*,dispute.*").body;
+        EXPECT_EQ(member(page, "items.0.type"), "refund.posted") << page;
+        EXPECT_EQ(member(page, "items.0.data.job_id"), to_string(over));
+        EXPECT_EQ(member(page, "items.0.data.amount_micro"), side == &ada ? "500" : "450");
+        EXPECT_EQ(member(page, "items.1"), "") << "once, and not of the preview";
+        EXPECT_EQ(page.find(to_string(side == &ada ? host : renter)), std::string::npos)
+            << "not who the other one is";
+    }
 }
 
 TEST_F(Burdens, APlatformThatCannotBearItSaysSo) {

@@ -12,6 +12,7 @@ struct AdjustmentLetters : Office {
                R"(","reason":"it did not run, says Bob","evidence":[]})";
     }
     std::int64_t told(const std::string& email, const std::string& words) {
+        town.harness.clock.advance(std::chrono::seconds(10));
         const auto mails = town.mails_to(email);
         return std::count_if(mails.begin(), mails.end(), [&](const std::string& mail) {
             return mail.find(words) != std::string::npos;

@@ -108,7 +108,7 @@ protected:
                     .rate = &api::unlimited},
                    [](Call& call, const Path<AccountPath>& path) {
                        open_account(call.tx(), path->id);
-                       call.wake_after_commit({topic, to_string(path->id)});
+                       call.tx().wake_after_commit({topic, to_string(path->id)});
                    });
         service.emplace(api::Service::Parts{router,
                                             harness.app->database(),

@@ -30,7 +30,7 @@ TEST(Problem, CodesHaveTheStatusThatClientsWerePromised) {
         {422, {"INVALID_INPUT"}},
         {409,
          {"IDEMPOTENCY_CONFLICT", "CONFLICT", "VERSION_CONFLICT", "STALE_VERSION", "STALE_FENCE",
-          "QUOTE_EXPIRED", "INSUFFICIENT_FUNDS", "STOP_IRREVERSIBLE"}},
+          "QUOTE_EXPIRED", "INSUFFICIENT_FUNDS", "STOP_IRREVERSIBLE", "EVENTS_EXPIRED"}},
         {503, {"UNAVAILABLE"}}};
     std::set<std::string_view> of_host_agents{
         "BUDGET_VERSION_OLDER", "BUDGET_FUNDING_MISMATCH",      "LEASE_SEQ_REPLAY",

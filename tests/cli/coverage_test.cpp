@@ -23,6 +23,8 @@ constexpr LeftOut left_out[] = {
     {"GET /terms", "a page for browsers"},
     {"GET /confirm/{confirmation_id}", "a page for browsers"},
     {"GET /recovery/{id}", "a page for browsers"},
+    {"GET /api/v1/events/stream", "for programs; `berth events --follow` waits at the page"},
+    {"GET /api/v1/admin/events/stream", "for programs; `berth admin events --follow` likewise"},
     {"POST /api/v1/host-agent/", "what machines say, signed with their own keys"},
     {"GET /api/v1/host-agent/", "what machines ask, signed with their own keys"},
 };

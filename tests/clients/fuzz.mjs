@@ -27,10 +27,11 @@ const rates = ['rate-public-per-minute', 'rate-account-per-minute', 'rate-sign-i
     'rate-tickets-per-hour', 'rate-ticket-messages-per-hour', 'rate-enrolments-per-hour',
     'rate-relay-per-minute'];
 // Sent only as a recipe has them: they could end what the run lives on.
-const guarded = ['wait_for_commands', 'act_on_user', 'act_on_machine', 'put_setting', 'reset_setting',
-    'replace_template', 'unpublish_template', 'retire_machine', 'test_download', 'test_upload',
-    'remove_totp', 'sign_out', 'revoke_sessions'];
-const leftOut = ['leave']; // would end the machine
+const guarded = ['wait_for_commands', 'list_events', 'list_operator_events', 'act_on_user',
+    'act_on_machine', 'put_setting', 'reset_setting', 'replace_template', 'unpublish_template',
+    'retire_machine', 'test_download', 'test_upload', 'remove_totp', 'sign_out', 'revoke_sessions'];
+// Would end the machine; answers that do not end.
+const leftOut = ['leave', 'stream_events', 'stream_operator_events'];
 
 async function agent(town, name, scopes) {
     const program = await town.enlist(name, scopes);

@@ -21,6 +21,7 @@ struct CreditRedress : Campaigns {
         return member(ada.send("GET", "/api/v1/billing/credits").body, "items.0.remaining_micro");
     }
     bool told(const std::string& words) {
+        town.harness.clock.advance(std::chrono::seconds(10));
         const auto mails = town.mails_to("ada@example.org");
         return std::any_of(mails.begin(), mails.end(), [&](const std::string& mail) {
             return mail.find(words) != std::string::npos;

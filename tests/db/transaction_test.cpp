@@ -34,6 +34,39 @@ TEST(DbTransaction, IsUndoneByAnException) {
     EXPECT_EQ(database.counters(), 1);
 }
 
+// Adds up what it was given and writes it once.
+class Sum final : public db::Batch {
+public:
+    int value = 0;
+    void write(Transaction& tx) override {
+        tx.start(insert_counter, 100, value);
+        tx.wake_after_commit({"sums", std::to_string(value)});
+    }
+};
+
+TEST(DbTransaction, WritesWhatItGatheredLastAndWakesAfterTheCommit) {
+    Tables database;
+    std::vector<std::string> woken;
+    const auto listening =
+        database->wakes().listen([&](const WakeKey& key) { woken.push_back(key.name); });
+    database->write([](Transaction& tx) {
+        tx.before_commit<Sum>().value += 2;
+        tx.rehearse([&] { return tx.before_commit<Sum>().value += 40; });
+        tx.before_commit<Sum>().value += 3;
+        EXPECT_TRUE(tx.run(select_counter, 100).empty()) << "not before the end";
+    });
+    EXPECT_EQ(database.counter(100), 5);
+    EXPECT_EQ(woken, std::vector<std::string>{"5"});
+    EXPECT_THROW(database->write([](Transaction& tx) {
+        tx.before_commit<Sum>().value = 9;
+        tx.wake_after_commit({"sums", "lost"});
+        throw Thrown();
+    }),
+                 Thrown);
+    EXPECT_EQ(database.counter(100), 5);
+    EXPECT_EQ(woken.size(), 1U);
+}
+
 TEST(DbTransaction, ARehearsalTellsWhatWouldHappenAndLeavesNothing) {
     Tables database;
     const auto value = [](Transaction& tx) { return tx.run(select_counter, 1)[0].get<int>(0); };

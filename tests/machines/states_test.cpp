@@ -8,6 +8,7 @@
 #include "db/name_list.hpp"
 #include "machines/gpus.hpp"
 #include "machines/qualification_runs.hpp"
+#include "machines/told.hpp"
 #include "support/machines.hpp"
 
 namespace berth::test {
@@ -58,6 +59,12 @@ constexpr std::string_view expected =
     "QUARANTINED QUARANTINED QUARANTINED QUARANTINED gone gone\n";
 
 // A statement that spells such a condition otherwise reads the whole table.
+TEST(MachineEvents, EveryLineOfTheTableTellsSomethingOrIsListedAsSilent) {
+    for (const Transition& line : machine_table())
+        EXPECT_TRUE(tells(line) || is_silent(line))
+            << enum_name(line.from) << " " << enum_name(line.event);
+}
+
 TEST(ListsOfStates, AreSpelledAsTheIndexesThatTheyAreFor) {
     std::string schema;
     for (const db::Migration& migration : migrations) schema += migration.sql;
@@ -419,6 +426,14 @@ TEST_F(GpuClaims, CountOnlyWhileTheFirstIsInService) {
     EXPECT_TRUE(duplicate(second));
     happen(harness, first.machine_id, MachineEvent::retire);
     EXPECT_FALSE(duplicate(second));
+}
+
+TEST(MachineEvents, TheCodesOfManyFindingsFitIntoAnEvent) {
+    const std::vector<Finding> findings(100, Finding{std::string(500, 'x'), Severity::blocker, ""});
+    MachineTestFacts facts;
+    facts.findings = codes_of(findings);
+    EXPECT_LE(wire::encode(facts).size(), events::data_bytes_max);
+    EXPECT_EQ(facts.findings.size(), 20U);
 }
 
 }  // namespace

@@ -140,7 +140,8 @@ TEST_F(Reconciling, AFreezeEndsWithTheAdoptionOfItsPayment) {
         const Time now = town.town.harness.clock.now();
         EXPECT_EQ(transfers::freeze_owners(tx, now, unclear).size(), 1U);
         using enum transfers::TransferState;
-        EXPECT_TRUE(transfers::move_transfer(tx, twin, {INTENT, CANCELLED, "a test"}, now));
+        EXPECT_TRUE(transfers::move_transfer({tx, town.town.harness.random, now}, twin,
+                                             {INTENT, CANCELLED, "a test"}));
         ledger::give_back({tx, town.town.harness.random, now}, twin);
     });
     EXPECT_TRUE(is_frozen());

@@ -28,6 +28,7 @@ JobRow job_in(JobState state) {
 JobRow running() {
     JobRow job = job_in(JobState::RUNNING);
     job.live.meter_started_at = job.live.seen_at = began;
+    job.live.funds_low_at = began;  // it is told once; see below
     return job;
 }
 
@@ -130,6 +131,32 @@ TEST(JobDeadlines, EndTheFundingWhereTheMeterDoes) {
                                             : Event::availability_ended;
                     EXPECT_EQ(due->event, event) << enum_name(due->event);
                 }
+}
+
+// What the budget pays for, less a tenth or five minutes, and no more than half of it.
+TEST(JobDeadlines, TellBeforeTheMoneyIsSpentAndOnlyWhereItEndsTheJob) {
+    const auto low_after = [](std::int64_t funded_s) {
+        JobRow job = running();
+        job.live.seen_at = began + seconds(1'000'000);
+        job.terms.duration_limit_s = 1'000'000;
+        job.live.budget = Micro{funded_s * 1'000'000};
+        job.live.funds_low_at.reset();
+        return job;
+    };
+    expect_due(low_after(36'000), seconds(32'400), Event::funds_low);
+    expect_due(low_after(1000), seconds(700), Event::funds_low);
+    expect_due(low_after(100), seconds(50), Event::funds_low);
+    JobRow job = low_after(1000);
+    EXPECT_EQ(funding_end(job)->event, Event::funded_expiry);
+    EXPECT_EQ(next_change(job, Time{})->event, Event::funded_expiry);
+    job.terms.duration_limit_s = 900;
+    expect_due(job, seconds(900), Event::duration_limit);
+    job = low_after(1000);
+    job.live.notice_until = began + seconds(950);
+    EXPECT_NE(next_due(job, Time{})->event, Event::funds_low);
+    job = low_after(1000);
+    job.terms.rate = Micro{};
+    EXPECT_NE(next_due(job, Time{})->event, Event::funds_low);
 }
 
 TEST(JobDeadlines, EndNoFundingThatHasNotBegun) {

@@ -258,7 +258,7 @@ protected:
                                   town.harness.clock, town.harness.random});
         const auto look = [&] {
             before_each_look();
-            deadlines.look([](MachineId) {});
+            deadlines.look();
         };
         look();
         for (Duration left = span; left > Duration{};) {

@@ -97,7 +97,7 @@ TEST_F(RentalRace, StopExpiryAndEventsAtOnceSettleOnce) {
                  raised = send(ben, "POST", "/api/v1/jobs/" + to_string(job) + "/budget",
                                R"({"add_micro":"500","expected_budget_version":"1"})");
              },
-             [&] { deadlines.look([](MachineId) {}); }, [&] { said([&] { beat(job, 29'500); }); },
+             [&] { deadlines.look(); }, [&] { said([&] { beat(job, 29'500); }); },
              [&] { said([&] { end(job, 31'000); }); },
              [&] { said([&] { tell(job, JobEventKind::exited, R"({"container_id":"c1"})"); }); }});
         if (state_of(job) == JobState::STOPPING) end(job, 31'000);

@@ -46,7 +46,7 @@ protected:
         DeadlineWorker worker({town.harness.app->rentals().lifecycle(), counted, town.harness.clock,
                                town.harness.random},
                               share);
-        return worker.look([](MachineId) {});
+        return worker.look();
     }
     Time due_at(JobId job) { return find(job).live.deadline_at.value(); }
 
@@ -84,7 +84,7 @@ TEST_F(Sweep, LocksOnlyWhatIsDue) {
     make_due(lost);
     make_due(heard);
     EXPECT_EQ(look(), 2);
-    EXPECT_EQ(counted.writes, 2);
+    EXPECT_EQ(counted.writes, 2 + 2) << "for each job, and to tell of two machines not heard";
     EXPECT_EQ(state_of(lost), JobState::CLOSED);
     EXPECT_EQ(member(show(ben, lost), "end_reason"), "host_lost");
     EXPECT_EQ(state_of(heard), JobState::RUNNING);

@@ -45,6 +45,10 @@ inline const std::map<std::string, std::string> good_bodies{
     {"create_ticket", R"({"category":"billing","text":"where is it?"})"},
     {"write_to_ticket", R"({"text":"there it is"})"},
     {"close_ticket", R"({"reason":"all is said"})"},
+    {"create_webhook", R"({"url":"https://9.9.9.9/hook"})"},
+    {"change_webhook", R"({"enabled":false})"},
+    {"redeliver_event", R"({"sequence":"1"})"},
+    {"choose_mail_notices", R"({"types":{"rental.failed":"off"}})"},
     {"ask_new_email", R"({"email":"elsewhere@example.net"})"},
     {"confirm_new_email", R"({"email":"elsewhere@example.net","code":"123456"})"},
     {"open_recovery", R"({"account_id":"0198c0de-0000-7000-8000-000000000002",)"

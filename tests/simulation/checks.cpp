@@ -120,4 +120,53 @@ void Simulation::check_over() {
         require_that(agent->is_clean(), "not cleaned: machine " + agent->machine());
 }
 
+// Whoever read nothing but events knows the state of every rental and machine: numbers without
+// gaps, and the last word about each is what its row says.
+void Simulation::check_events() {
+    struct Said {
+        AccountId account_id;
+        std::int64_t sequence = 0;
+        std::string type;
+        std::string subject_id;
+        std::string data;
+    };
+    world_.database().read([&](db::Transaction& tx) {
+        const db::Result rows = tx.run(
+            "SELECT account_id, sequence, type, subject_id, data FROM events "
+            "ORDER BY account_id, sequence");
+        std::map<std::string, std::string> states;  // by subject
+        AccountId account{};
+        std::int64_t last = 0;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            const Said said{rows[i].get<AccountId>(0), rows[i].get<std::int64_t>(1),
+                            rows[i].get<std::string>(2), rows[i].get<std::string>(3),
+                            rows[i].get<std::string>(4)};
+            if (said.account_id != account) last = 0;
+            account = said.account_id;
+            require_that(said.sequence == ++last, fmt::format("event {} of {} is out of line",
+                                                              said.sequence, to_string(account)));
+            const bool is_of_state =
+                said.type.starts_with("rental.") || said.type.starts_with("machine.");
+            const std::string state = member(said.data, "state");
+            if (is_of_state && !said.type.starts_with("machine.test_") && !state.empty())
+                states[said.subject_id] = state;
+        }
+        for (const auto& [job, bill] : model_.bills()) {
+            const auto row = rentals::find_job(tx, {parse_uuid(job).value()});
+            const std::string is = row ? std::string(enum_name(row->live.state)) : "gone";
+            require_that(states[job] == is, fmt::format("job {} is {}, and was last told to be {}",
+                                                        job, is, states[job]));
+        }
+        for (const auto& agent : agents_) {
+            const auto machine = machines::find(tx, {parse_uuid(agent->machine()).value()});
+            if (!machine || !states.contains(agent->machine())) continue;
+            require_that(
+                states[agent->machine()] == enum_name(machine->state),
+                fmt::format("machine {} is {}, and was last told to be {}", agent->machine(),
+                            enum_name(machine->state), states[agent->machine()]));
+        }
+    });
+    tally_.add("events replayed");
+}
+
 }  // namespace berth::simulation

@@ -56,6 +56,7 @@ private:
     void check_books();
     void check_days(db::Transaction& tx);
     void check_over();
+    void check_events();
 
     template <class Function>
     void timed(const Function& function) {

@@ -129,6 +129,7 @@ Outcome Simulation::run() {
     }
     check_books();
     check_over();
+    check_events();
     Outcome outcome{tally_, model_seconds_, 0};
     outcome.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -77,7 +77,7 @@ http::Response World::ask(const Ask& ask) {
 
 void World::look() {
     listen(*harness_);
-    deadlines_->look([](MachineId) {});
+    deadlines_->look();
 }
 
 void World::work() {

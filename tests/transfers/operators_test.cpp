@@ -85,8 +85,8 @@ struct OperatorsOfTransfers : PayingTown {
         return database().write([&](db::Transaction& tx) {
             transfers::take_signing_turn(tx);
             using enum transfers::TransferState;
-            return transfers::move_transfer(tx, chosen.transfer_id, {INTENT, SUBMITTED, {}, true},
-                                            now);
+            return transfers::move_transfer({tx, town.harness.random, now}, chosen.transfer_id,
+                                            {INTENT, SUBMITTED, {}, true});
         });
     }
     bool leaves(const std::string& id) {

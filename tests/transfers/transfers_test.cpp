@@ -296,9 +296,8 @@ struct Withdrawer {
         auto& harness = paying.town.harness;
         return harness.app->database().write([&](db::Transaction& tx) {
             return transfers::move_transfer(
-                tx, {parse_uuid(id).value()},
-                {transfers::TransferState::INTENT, transfers::TransferState::SUBMITTED},
-                harness.clock.now());
+                {tx, harness.random, harness.clock.now()}, {parse_uuid(id).value()},
+                {transfers::TransferState::INTENT, transfers::TransferState::SUBMITTED});
         });
     }
 

@@ -291,23 +291,58 @@ TEST_F(Tasks, WhatCouldNotBeGivenBackIsGivenBackBeforeTheNextClaim) {
 
 TEST_F(Tasks, ThoseWhoWaitAreWokenAfterTheCommit) {
     std::vector<std::string> woken;
-    Options options;
-    options.wake = [&](const WakeKey& key) {
+    const auto listening = database->wakes().listen([&](const WakeKey& key) {
         EXPECT_EQ(notes(), 1);
         woken.push_back(key.name);
-    };
-    const auto worker = make_worker({{.name = "note",
-                                      .run =
-                                          [](Attempt& attempt) {
-                                              attempt.finish([&](db::Transaction& tx) {
-                                                  tx.run(note_sql, "x");
-                                                  attempt.wake_after_commit({"notes", "x"});
-                                              });
-                                          }}},
-                                    options);
+    });
+    const auto worker = make_worker({{.name = "note", .run = [](Attempt& attempt) {
+                                          attempt.finish([](db::Transaction& tx) {
+                                              tx.run(note_sql, "x");
+                                              tx.wake_after_commit({"notes", "x"});
+                                          });
+                                      }}});
     add({.kind = "note", .payload = "", .run_at = clock.now()});
     EXPECT_TRUE(worker->run_one());
     EXPECT_EQ(woken, std::vector<std::string>{"x"});
+}
+
+TEST_F(Tasks, OneThatIsDeadIsToldWhenItIsBuried) {
+    std::vector<std::string> dead;
+    Options options;
+    options.on_dead = [&](const db::Context& context, const Task& task) {
+        context.tx.run(note_sql, "dead");
+        dead.push_back(task.kind);
+    };
+    const auto worker = make_worker({{.name = "fail",
+                                      .run = [](Attempt&) { throw std::runtime_error("no"); },
+                                      .attempts_max = 2}},
+                                    options);
+    add({.kind = "fail", .payload = "", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_TRUE(dead.empty());
+    clock.advance(std::chrono::minutes(5));
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(dead, std::vector<std::string>{"fail"});
+    EXPECT_EQ(notes(), 1) << "in the transaction that buried it";
+}
+
+TEST_F(Tasks, OneThatAnotherWorkerHasIsNotToldToBeDead) {
+    int dead = 0;
+    Options options;
+    options.on_dead = [&](const db::Context&, const Task&) { ++dead; };
+    const auto worker = make_worker({{.name = "slow",
+                                      .run =
+                                          [&](Attempt&) {
+                                              database->write([](db::Transaction& tx) {
+                                                  tx.run("UPDATE tasks SET lease_id = NULL");
+                                              });
+                                              throw std::runtime_error("too late");
+                                          },
+                                      .attempts_max = 1}},
+                                    options);
+    add({.kind = "slow", .payload = "", .run_at = clock.now()});
+    EXPECT_TRUE(worker->run_one());
+    EXPECT_EQ(dead, 0);
 }
 
 // Real threads and the real clock from here on.

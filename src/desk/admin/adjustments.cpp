@@ -247,9 +247,8 @@ Redressed carry_out(api::Call& call, const mail::Outbox& outbox, const NewRefund
     const Redressed redressed = give_back();
     if (rehearsed) return redressed;
     const RefundMade& made = redressed.made;
-    letters::tell_refund(
-        call, outbox,
-        {job, request.amount_micro, made.credit_micro, redressed.host_part, made.burden});
+    letters::tell_refund(call, {made.refund_id, job, request.amount_micro, made.credit_micro,
+                                redressed.host_part, made.burden});
     audit::Event event =
         event_of(call, "refund", {"job", to_string(request.job_id)}, request.reason.value);
     event.changes = {
@@ -268,7 +267,7 @@ struct Opened {
 };
 
 // Keeps: what is held for open disputes is there, and is at most what the host has of the job.
-Opened carry_out(api::Call& call, const mail::Outbox& outbox, const NewDispute& request) {
+Opened carry_out(api::Call& call, const NewDispute& request) {
     const bool rehearsed = is_rehearsed(call);
     const ledger::Job known = require_job(call, request.job_id);
     if (!rehearsed) call.require_step_up();
@@ -302,7 +301,7 @@ Opened carry_out(api::Call& call, const mail::Outbox& outbox, const NewDispute& 
     row.unsecured = share - row.held;
     add_dispute(call.tx(), row);
     if (rehearsed) return {std::move(row), called};
-    letters::tell_opened(call, outbox, job, row);
+    letters::tell_opened(call, job, row);
     audit::Event event =
         event_of(call, "open_dispute", {"dispute", to_string(row.dispute_id)}, row.reason);
     event.changes = {{"job_id", std::nullopt, to_string(row.job_id)},
@@ -380,11 +379,11 @@ Closed carry_out(api::Call& call, const mail::Outbox& outbox, const DisputePath&
     }
     Closed closed = close();
     if (rehearsed) return closed;
-    letters::tell_closed(call, outbox, job, closed.row, closed.released);
+    letters::tell_closed(call, job, closed.row, closed.released);
     if (closed.redress)
-        letters::tell_refund(call, outbox,
-                             {job, *closed.row.refund, closed.redress->made.credit_micro,
-                              closed.redress->host_part, closed.redress->made.burden});
+        letters::tell_refund(call, {closed.redress->made.refund_id, job, *closed.row.refund,
+                                    closed.redress->made.credit_micro, closed.redress->host_part,
+                                    closed.redress->made.burden});
     audit::Event event =
         event_of(call, "close_dispute", {"dispute", to_string(path.id)}, request.reason.value);
     event.changes = {{"state", "open", "closed"},
@@ -432,11 +431,11 @@ RefundPreview Adjustments::preview(api::Call& call, const NewRefund& request,
 }
 
 DisputeRecord Adjustments::open(api::Call& call, const NewDispute& request) const {
-    return shown_dispute(carry_out(call, outbox_, request).row);
+    return shown_dispute(carry_out(call, request).row);
 }
 
 DisputePreview Adjustments::preview(api::Call& call, const NewDispute& request) const {
-    const Opened opened = carry_out(call, outbox_, request);
+    const Opened opened = carry_out(call, request);
     return {opened.row.job_id,    opened.row.amount,          opened.row.held,
             opened.row.unsecured, ids_of(opened.called_back), sum_of(opened.called_back)};
 }

@@ -309,7 +309,7 @@ public:
 private:
     void add_dispute_routes(api::Router& router) const;
 
-    const mail::Outbox& outbox_;  // for both sides, and for admins who are to confirm
+    const mail::Outbox& outbox_;  // for admins who are to confirm
 };
 
 }  // namespace berth::admin

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "admin/told.hpp"
 #include "audit/events.hpp"
 #include "base/check.hpp"
 #include "four_eyes/four_eyes.hpp"
@@ -12,6 +14,9 @@
 
 namespace berth::admin {
 namespace {
+
+constexpr std::array<std::string_view, 2> pauses{"operations.admission_paused",
+                                                 "money.payouts_paused"};
 
 SettingRow shown(const settings::Row& row) {
     const auto category = parse_enum<SettingCategory>(row.category);
@@ -168,6 +173,11 @@ SettingRow SettingsDesk::change(api::Call& call, const settings::Entry& entry,
                       .actor = audit::Actor::of(call.caller.account),
                       .reason = wish.reason,
                       .request = call.request_id});
+    if (std::find(pauses.begin(), pauses.end(), entry.key) != pauses.end()) {
+        const auto now = registry_.snapshot(given_, settings::read_stored(call.tx()));
+        events::tell_operators(call.context(), operations_paused, entry.key,
+                               PauseFacts{entry.key, now->field(entry).text() == "true"});
+    }
     return row_now(call.tx(), entry);
 }
 

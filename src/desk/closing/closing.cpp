@@ -10,6 +10,8 @@
 #include "agent_accounts/leaving.hpp"
 #include "base/log.hpp"
 #include "closing/settings.hpp"
+#include "delivery/delivery.hpp"
+#include "events/events.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/leaving.hpp"
 #include "ledger/ledger.hpp"
@@ -309,6 +311,8 @@ void Closing::forget(db::Context context, const Record& account, const std::stri
     }
     accounts::forget_person(tx, account, context.now);
     transfers::forget_addresses(context, id);
+    delivery::forget_readers(tx, id);
+    events::forget(tx, id);
 }
 
 // One that something stands in the way of waits for another day.

@@ -40,6 +40,8 @@ constexpr std::array sections{
     Section{"earnings_usdc", "/api/v1/hosts/earnings?asset=USDC"},
     Section{"earnings_usdt", "/api/v1/hosts/earnings?asset=USDT"},
     Section{"tickets", "/api/v1/tickets", "ticket_id"},
+    Section{"webhooks", "/api/v1/webhooks"},
+    Section{"notices", "/api/v1/account/notices"},
 };
 
 // Where the value of a member of this object begins; nothing when it is left out.

@@ -8,6 +8,7 @@
 #include "accounts/settings.hpp"
 #include "base/redaction.hpp"
 #include "four_eyes/store.hpp"
+#include "four_eyes/told.hpp"
 
 namespace berth::four_eyes {
 namespace {
@@ -35,6 +36,9 @@ PendingRow row_of(db::Context context, const Wish& wish) {
 
 void ask(db::Context context, const PendingRow& row, const std::optional<RequestId>& request) {
     add_pending(context.tx, row);
+    events::tell_operators(
+        context, operations_action_asked, row.pending_action_id,
+        PendingActionFacts{row.action, row.target_kind, row.target_id, row.expires_at});
     audit::record(context, {.actor = row.asked_by ? audit::Actor::of(*row.asked_by)
                                                   : audit::Actor::local_operator(),
                             .action = "ask_second_admin",

@@ -8,6 +8,7 @@
 #include "base/redaction.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "four_eyes/store.hpp"
+#include "four_eyes/told.hpp"
 
 namespace berth::four_eyes {
 namespace {
@@ -98,6 +99,8 @@ void decide(api::Call& call, PendingRow& row, PendingState state, const Decision
     row.body = without_unnamed_secrets(row.body);
     if (!decide_pending(call.tx(), row))
         throw Problem(Code::conflict, "somebody else has just decided it");
+    events::tell_operators(call.context(), operations_action_decided, row.pending_action_id,
+                           PendingDecisionFacts{row.action, std::string(enum_name(state))});
 }
 
 audit::AuditEventId record(api::Call& call, const PendingRow& row, std::string action) {
@@ -120,9 +123,7 @@ std::string carry_out(api::Call& call, const api::Recalled& what, const void* fa
             "an action that waited is one that an admin may do");
     api::Call inner = call.approved(route.step_up, approval);
     try {
-        api::Answer answer = what.entry->invoke(inner, what.arguments.get(), facts);
-        for (const WakeKey& key : inner.wakes()) call.wake_after_commit(key);
-        return std::move(answer.stored);
+        return std::move(what.entry->invoke(inner, what.arguments.get(), facts).stored);
     } catch (const api::CommittedProblem& problem) {
         throw Problem(problem);  // nothing of what was not done is kept
     }

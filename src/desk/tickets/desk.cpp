@@ -7,11 +7,22 @@
 #include "audit/audit.hpp"
 #include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
+#include "tickets/told.hpp"
 
 namespace berth::tickets {
 namespace {
 
 constexpr std::size_t quoted_bytes_max = 8'000;  // of a text in a mail
+
+// Whoever is to look at the ticket next.
+void tell(api::Call& call, const TicketRow& ticket, TicketState state) {
+    const TicketFacts facts{state};
+    if (state == TicketState::open)
+        events::tell_operators(call.context(), operations_ticket_opened, ticket.ticket_id, facts);
+    else
+        events::tell(call.context(), state == TicketState::closed ? ticket_closed : ticket_answered,
+                     ticket.account_id, ticket.ticket_id, facts);
+}
 
 Ticket shown(const TicketRow& row) {
     return {row.ticket_id,         row.account_id, row.category,   row.text,      row.job_id,
@@ -72,6 +83,7 @@ Ticket Desk::create(api::Call& call, const NewTicket& request) const {
     add_ticket(call.tx(), row);
     tell_owner(call, {row, "Your ticket has arrived, and support will answer it.", row.text});
     tell_support(call, {row, "A ticket was opened.", row.text});
+    tell(call, row, TicketState::open);
     return shown(row);
 }
 
@@ -113,6 +125,7 @@ Conversation Desk::write(api::Call& call, const TicketPath& path, const NewMessa
         tell_support(call, {before, "The owner of a ticket has written.", text});
     else
         tell_owner(call, {before, "Support has answered your ticket.", text});
+    tell(call, before, by_owner ? TicketState::open : TicketState::answered);
     return conversation(call.tx(), require_ticket(call, path.id));
 }
 
@@ -122,6 +135,7 @@ Ticket Desk::close(api::Call& call, const TicketPath& path, const CloseTicket& r
     if (!close_ticket(call.tx(), path.id, call.now))
         throw Problem(Code::conflict, "the ticket is closed already");
     tell_owner(call, {before, "Your ticket was closed. If something is left, open another one."});
+    tell(call, before, TicketState::closed);
     TicketRow after = before;
     after.state = TicketState::closed;
     after.updated_at = call.now;

@@ -1,4 +1,6 @@
 // Accounts, authenticators, keys and integrations: their statements.
+#include "accounts/access_changes.hpp"
+#include "accounts/credentials.hpp"
 #include "accounts/store.hpp"
 #include "base/check.hpp"
 
@@ -133,6 +135,17 @@ constexpr std::string_view good_key_sql =
     "SELECT k.key_id FROM api_keys k JOIN accounts a ON a.account_id = k.account_id "
     "WHERE k.key_id = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) "
     "AND a.suspended = 0";
+struct KeyRightsColumns {
+    bool renter = false;
+    bool host = false;
+    bool host_capability = false;
+};
+BOOST_DESCRIBE_STRUCT(KeyRightsColumns, (), (renter, host, host_capability))
+const db::Query<KeyRightsColumns> key_rights_sql(
+    "SELECT {} FROM (SELECT k.renter, k.host, a.host_capability FROM api_keys k "
+    "JOIN accounts a ON a.account_id = k.account_id WHERE k.key_id = $1 "
+    "AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $2) "
+    "AND a.suspended = 0) AS good");
 constexpr std::string_view add_key_sql =
     "INSERT INTO api_keys (hash_number, key_hash, key_id, account_id, name, prefix, renter, host, "
     "created_at, expires_at, last_used_at, revoked_at) "
@@ -241,16 +254,21 @@ bool knows_network(db::Transaction& tx, std::string_view email, std::string_view
     return tx.fetch_value<std::int64_t>(knows_network_sql, email, network).value() > 0;
 }
 
-void set_role(db::Transaction& tx, AccountId id, Role role) { tx.run(set_role_sql, id, role); }
+void set_role(db::Transaction& tx, AccountId id, Role role) {
+    tx.run(set_role_sql, id, role);
+    note_access_change(tx, id);
+}
 
 void set_host_capability(db::Transaction& tx, AccountId id, bool enabled) {
     tx.run(set_host_sql, id, enabled);
+    note_access_change(tx, id);
 }
 
 void become_host(db::Transaction& tx, AccountId id) { tx.run(become_host_sql, id); }
 
 void set_suspended(db::Transaction& tx, AccountId id, bool suspended) {
     tx.run(set_suspended_sql, id, suspended);
+    note_access_change(tx, id);
 }
 
 void note_sign_in(db::Transaction& tx, std::string_view email, Time now) {
@@ -285,6 +303,7 @@ void disable_totp(db::Transaction& tx, AccountId account) {
     tx.run(disable_totp_sql, account);
     tx.run(delete_recovery_sql, account);
     delete_totp_enrollments(tx, account);
+    note_access_change(tx, account);
 }
 
 bool use_totp_step(db::Transaction& tx, AccountId account, std::int64_t step) {
@@ -324,6 +343,16 @@ db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now
     return tx.start(good_key_sql, id, now);
 }
 
+db::Transaction::Ticket ask_for_key_rights(db::Transaction& tx, KeyId id, Time now) {
+    return tx.start(key_rights_sql.sql(), id, now);
+}
+
+std::optional<Rights> key_rights_in(const db::Result& result) {
+    const auto row = key_rights_sql.row(result);
+    if (!row) return std::nullopt;
+    return Rights{row->renter, row->host && row->host_capability, false};
+}
+
 void add_key(db::Transaction& tx, const KeyRow& key) {
     tx.run(add_key_sql, hash_number(key.key_hash), db::Blob{key.key_hash}, key.id, key.account,
            key.name, key.prefix, key.renter, key.host, key.created_at, key.expires_at);
@@ -340,10 +369,14 @@ std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId accoun
     return tx.fetch_value<std::string>(key_prefix_sql, id, account);
 }
 
-void revoke_key(db::Transaction& tx, KeyId id, Time now) { tx.run(revoke_key_sql, id, now); }
+void revoke_key(db::Transaction& tx, AccountId account, KeyId id, Time now) {
+    tx.run(revoke_key_sql, id, now);
+    note_access_change(tx, account);
+}
 
 void revoke_keys(db::Transaction& tx, AccountId account, Time now) {
     tx.run(revoke_keys_sql, account, now);
+    note_access_change(tx, account);
 }
 
 void set_step_up(db::Transaction& tx, KeyId id, Purpose purpose, Time until) {

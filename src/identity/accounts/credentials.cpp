@@ -8,6 +8,7 @@ namespace berth::accounts {
 namespace {
 
 constexpr Duration key_touch_after = std::chrono::minutes(1);
+constexpr std::size_t credentials_at_once = 64;  // asked for in one round trip
 
 bool changes_something(const http::Request& request) {
     return request.method != "GET" && request.method != "HEAD";
@@ -34,10 +35,9 @@ std::vector<db::Watched> watched_of_keys() {
 
 std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredential>& held,
                             Time now) {
-    constexpr std::size_t at_once = 64;  // in one round trip
     std::vector<bool> good;
-    for (std::size_t from = 0; from < held.size(); from += at_once) {
-        const std::size_t end = std::min(held.size(), from + at_once);
+    for (std::size_t from = 0; from < held.size(); from += credentials_at_once) {
+        const std::size_t end = std::min(held.size(), from + credentials_at_once);
         std::vector<db::Transaction::Ticket> tickets;
         for (std::size_t i = from; i < end; ++i)
             tickets.push_back(
@@ -47,6 +47,30 @@ std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredentia
         for (const auto& ticket : tickets) good.push_back(!tx.finish(ticket).empty());
     }
     return good;
+}
+
+Rights rights_of(const api::Caller& caller) {
+    return {caller.renter, caller.host, caller.admin || caller.finance || caller.support};
+}
+
+std::vector<std::optional<Rights>> find_rights(db::Transaction& tx,
+                                               const std::vector<HeldCredential>& held, Time now) {
+    std::vector<std::optional<Rights>> all;
+    all.reserve(held.size());
+    const auto is_key = [&](std::size_t i) { return held[i].kind == api::Credential::api_key; };
+    for (std::size_t from = 0; from < held.size(); from += credentials_at_once) {
+        const std::size_t end = std::min(held.size(), from + credentials_at_once);
+        std::vector<db::Transaction::Ticket> tickets;
+        for (std::size_t i = from; i < end; ++i)
+            tickets.push_back(is_key(i) ? ask_for_key_rights(tx, {held[i].id}, now)
+                                        : ask_for_session_rights(tx, {held[i].id},
+                                                                 {now, now - session_idle_max}));
+        for (std::size_t i = from; i < end; ++i) {
+            const db::Result result = tx.finish(tickets[i - from]);
+            all.push_back(is_key(i) ? key_rights_in(result) : session_rights_in(result));
+        }
+    }
+    return all;
 }
 
 bool Credentials::may_identify(const http::Request& head) const {
@@ -107,6 +131,7 @@ api::Caller Credentials::identify_session(const http::Request& request, db::Tran
     caller.credential_id = found->session.id.uuid;
     caller.step_up_until = found->session.step_up_until;
     caller.use_is_stale = found->session.last_seen_at + session_touch_after <= now;
+    caller.ends_at = found->session.expires_at;
     return caller;
 }
 

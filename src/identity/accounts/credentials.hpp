@@ -21,6 +21,19 @@ struct HeldCredential {
 // is not suspended. In the order of `held`.
 std::vector<bool> find_good(db::Transaction& tx, const std::vector<HeldCredential>& held, Time now);
 
+// What such a request could do now.
+struct Rights {
+    bool renter = false;
+    bool host = false;
+    bool is_operator = false;  // of any kind
+
+    bool operator==(const Rights&) const = default;
+};
+Rights rights_of(const api::Caller& caller);
+// Nothing for a credential that is not good any more. In the order of `held`.
+std::vector<std::optional<Rights>> find_rights(db::Transaction& tx,
+                                               const std::vector<HeldCredential>& held, Time now);
+
 class Credentials final : public api::Authenticator {
 public:
     explicit Credentials(const Sessions& sessions) : sessions_(sessions) {}

@@ -42,7 +42,8 @@ IssuedKey Keys::issue(api::Call& call, const Order& order) const {
                          .action = "make_api_key",
                          .what = "an API key was made",
                          .detail = key_sentence(row.prefix),
-                         .changes = {{"key_id", std::nullopt, to_string(row.id)}}});
+                         .changes = {{"key_id", std::nullopt, to_string(row.id)}},
+                         .key_prefix = row.prefix});
     return {row.id,         {row.name},   row.prefix, scopes_of(row), row.created_at,
             row.expires_at, std::nullopt, {secret},   order.policy};
 }
@@ -74,12 +75,13 @@ void Keys::remove(api::Call& call, KeyId id) const {
     const auto prefix = find_key_prefix(call.tx(), call.caller.account, id);
     if (!prefix) throw Problem(Code::not_found, "no such key");
     call.require_step_up();
-    revoke_key(call.tx(), id, call.now);
+    revoke_key(call.tx(), call.caller.account, id, call.now);
     notices_.send(call, {.account = call.caller.account,
                          .action = "revoke_api_key",
                          .what = "an API key was revoked",
                          .detail = key_sentence(*prefix),
-                         .changes = {{"key_id", to_string(id), std::nullopt}}});
+                         .changes = {{"key_id", to_string(id), std::nullopt}},
+                         .key_prefix = *prefix});
 }
 
 void Keys::revoke_all(api::Call& call, AccountId account) const {

@@ -1,5 +1,6 @@
-// What changed in how one gets into an account: it is told to its owner by mail and kept in the
-// audit record. Whoever holds a stolen session or key can do nothing of the kind unheard.
+// What changed in how one gets into an account: it is told to its owner by mail and as an event,
+// and kept in the audit record. Whoever holds a stolen session or key can do nothing of the kind
+// unheard.
 #pragma once
 
 #include "accounts/site.hpp"
@@ -16,6 +17,7 @@ struct Notice {
     std::string what;  // "an authenticator was turned on": it ends the subject and begins the text
     std::string detail = {};                  // one more sentence
     std::vector<audit::Change> changes = {};  // for the record
+    std::optional<std::string> key_prefix = {};
 };
 
 class Notices {

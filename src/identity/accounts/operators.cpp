@@ -1,5 +1,6 @@
 #include "accounts/operators.hpp"
 
+#include "accounts/access_changes.hpp"
 #include "accounts/sessions.hpp"
 #include "accounts/store.hpp"
 #include "base/problem.hpp"
@@ -116,7 +117,9 @@ bool put_desk_role(db::Transaction& tx, const Seen& seen, const std::optional<De
 }
 
 bool put_host_capability(db::Transaction& tx, const Seen& seen, bool enabled) {
-    return tx.run(put_host_sql, seen.account, seen.version, enabled).affected == 1;
+    if (tx.run(put_host_sql, seen.account, seen.version, enabled).affected != 1) return false;
+    note_access_change(tx, seen.account);
+    return true;
 }
 
 bool put_freeze(db::Transaction& tx, const Seen& seen, bool frozen,
@@ -148,6 +151,7 @@ bool was_key_used(db::Transaction& tx, AccountId account, Time since) {
 std::optional<std::vector<EndedKey>> end_keys(db::Transaction& tx, const Seen& seen,
                                               const std::optional<KeyId>& only, Time now) {
     if (tx.run(raise_version_sql, seen.account, seen.version).affected != 1) return std::nullopt;
+    note_access_change(tx, seen.account);
     return only ? tx.fetch(end_one_key_sql, seen.account, now, *only)
                 : tx.fetch(end_all_keys_sql, seen.account, now);
 }

@@ -230,6 +230,18 @@ constexpr db::Migration history[] = {
             "DROP INDEX api_keys_by_id;"},
     // Who has frozen it: another operator does not end that alone.
     {.feature = "accounts", .number = 14, .sql = "ALTER TABLE accounts ADD COLUMN frozen_by @id;"},
+    // Whose sessions, keys or rights changed, numbered in the order of commits.
+    {.feature = "accounts",
+     .number = 15,
+     .sql = "CREATE TABLE access_epoch ("
+            "  one @int NOT NULL PRIMARY KEY CHECK (one = 1),"
+            "  epoch @int NOT NULL"
+            ") @strict;"
+            "CREATE TABLE access_changes ("
+            "  account_id @id NOT NULL PRIMARY KEY,"
+            "  epoch @int NOT NULL"
+            ") @strict;"
+            "CREATE INDEX access_changes_by_epoch ON access_changes (epoch);"},
 };
 
 }  // namespace

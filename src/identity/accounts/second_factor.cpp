@@ -157,7 +157,7 @@ void SecondFactors::end_try(api::Call& call, std::int64_t tries, bool good) cons
         forget_tries(call.tx(), session);
         return;
     }
-    if (tries >= factor_failures_max) delete_session(call.tx(), session);
+    if (tries >= factor_failures_max) delete_session(call.tx(), call.caller.account, session);
     throw api::CommittedProblem(Code::authorization_invalid,
                                 "the code is wrong or was used already");
 }

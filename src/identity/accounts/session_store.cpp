@@ -1,4 +1,6 @@
 // Sessions and emailed codes: their statements.
+#include "accounts/access_changes.hpp"
+#include "accounts/credentials.hpp"
 #include "accounts/store.hpp"
 #include "base/check.hpp"
 
@@ -45,6 +47,17 @@ constexpr std::string_view good_session_sql =
     "SELECT s.session_id FROM sessions s JOIN accounts a ON a.account_id = s.account_id "
     "WHERE s.session_id = $1 AND s.pending = 0 AND s.expires_at > $2 AND s.last_seen_at > $3 "
     "AND a.suspended = 0";
+struct SessionRightsColumns {
+    bool host_capability = false;
+    Role role{};
+    std::optional<DeskRole> desk_role;
+    std::optional<Time> totp_since;
+};
+BOOST_DESCRIBE_STRUCT(SessionRightsColumns, (), (host_capability, role, desk_role, totp_since))
+const db::Query<SessionRightsColumns> session_rights_sql(
+    "SELECT {a.} FROM sessions s JOIN accounts a ON a.account_id = s.account_id "
+    "WHERE s.session_id = $1 AND s.pending = 0 AND s.expires_at > $2 AND s.last_seen_at > $3 "
+    "AND a.suspended = 0");
 constexpr std::string_view add_session_sql =
     "INSERT INTO sessions (session_id, token_hash, account_id, origin, user_agent_hash, pending, "
     "failures, account_sensitive_until, wallet_until, admin_sensitive_until, created_at, "
@@ -154,6 +167,18 @@ db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
     return tx.start(good_session_sql, id, times.now, times.seen_after);
 }
 
+db::Transaction::Ticket ask_for_session_rights(db::Transaction& tx, SessionId id,
+                                               const SessionTimes& times) {
+    return tx.start(session_rights_sql.sql(), id, times.now, times.seen_after);
+}
+
+std::optional<Rights> session_rights_in(const db::Result& result) {
+    const auto row = session_rights_sql.row(result);
+    if (!row) return std::nullopt;
+    const bool has_office = row->role == Role::admin || row->desk_role.has_value();
+    return Rights{true, row->host_capability, has_office && row->totp_since.has_value()};
+}
+
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash) {
     tx.run(add_session_sql, session.id, db::Blob{token_hash}, session.account, session.origin,
            db::Blob{session.user_agent_hash}, session.pending, session.created_at,
@@ -191,14 +216,19 @@ void touch_session(db::Transaction& tx, SessionId id, Time now) {
     tx.run(touch_session_sql, id, now);
 }
 
-void delete_session(db::Transaction& tx, SessionId id) { tx.run(delete_session_sql, id); }
+void delete_session(db::Transaction& tx, AccountId account, SessionId id) {
+    tx.run(delete_session_sql, id);
+    note_access_change(tx, account);
+}
 
 void delete_sessions(db::Transaction& tx, AccountId account) {
     tx.run(delete_sessions_sql, account);
+    note_access_change(tx, account);
 }
 
 void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept) {
     tx.run(delete_other_sessions_sql, account, kept);
+    note_access_change(tx, account);
 }
 
 std::optional<std::int64_t> count_try(db::Transaction& tx, SessionId id, std::int64_t tries_max) {

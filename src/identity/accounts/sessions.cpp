@@ -94,7 +94,7 @@ Sessions::Fresh Sessions::rotate(api::Call& call) const {
 }
 
 void Sessions::close(api::Call& call) const {
-    delete_session(call.tx(), {call.caller.credential_id});
+    delete_session(call.tx(), call.caller.account, {call.caller.credential_id});
     set_cookie(call, "", Duration{0});
 }
 

@@ -106,6 +106,12 @@ struct SessionTimes {
 };
 db::Transaction::Ticket ask_for_good_session(db::Transaction& tx, SessionId id,
                                              const SessionTimes& times);
+// Starts to ask what it may do, and reads the answer: nothing for one that is not good in that
+// sense.
+struct Rights;
+db::Transaction::Ticket ask_for_session_rights(db::Transaction& tx, SessionId id,
+                                               const SessionTimes& times);
+std::optional<Rights> session_rights_in(const db::Result& result);
 void add_session(db::Transaction& tx, const Session& session, std::string_view token_hash);
 // Those that have not ended and were seen after `seen_after`, newest first.
 struct SessionsOf {
@@ -125,7 +131,9 @@ struct Rotation {
 };
 std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation);
 void touch_session(db::Transaction& tx, SessionId id, Time now);
-void delete_session(db::Transaction& tx, SessionId id);
+// Whoever is served for long under a session or key that ends is looked at again (see
+// access_changes.hpp).
+void delete_session(db::Transaction& tx, AccountId account, SessionId id);
 void delete_sessions(db::Transaction& tx, AccountId account);
 void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept);
 // Counts a guess at the second factor; how many there were since the last right one. Empty when the
@@ -227,12 +235,14 @@ struct ActiveKey {
 std::optional<ActiveKey> find_key(db::Transaction& tx, std::string_view key_hash);
 // Starts to ask for it by its id; there is a row if it is good now, and so is its account.
 db::Transaction::Ticket ask_for_good_key(db::Transaction& tx, KeyId id, Time now);
+db::Transaction::Ticket ask_for_key_rights(db::Transaction& tx, KeyId id, Time now);
+std::optional<Rights> key_rights_in(const db::Result& result);
 void add_key(db::Transaction& tx, const KeyRow& key);
 std::vector<KeyRow> list_keys(db::Transaction& tx, AccountId account,
                               const std::optional<KeyId>& after, std::int64_t rows_max);
 // Of an active key of this account.
 std::optional<std::string> find_key_prefix(db::Transaction& tx, AccountId account, KeyId id);
-void revoke_key(db::Transaction& tx, KeyId id, Time now);
+void revoke_key(db::Transaction& tx, AccountId account, KeyId id, Time now);
 void revoke_keys(db::Transaction& tx, AccountId account, Time now);
 void touch_key(db::Transaction& tx, KeyId id, Time now);
 

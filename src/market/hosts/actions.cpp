@@ -72,7 +72,6 @@ std::string Actions::carry_out(api::Call& call, Machine& machine,
     switch (wish.action) {
         case MachineAction::quarantine:
             put_aside(call, machine, wish);
-            call.wake_after_commit(machines::commands_key(machine.machine_id));
             return "The machine is in quarantine until an operator releases it; a job that ran on "
                    "it is stopped and settled.";
         case MachineAction::release: return release(call, machine);

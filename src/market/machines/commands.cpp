@@ -53,6 +53,7 @@ CommandId Commands::queue(const db::Context& context, const Machine& machine,
                              .state = CommandState::queued,
                              .result = {},
                              .delivered_at = {}});
+    context.tx.wake_after_commit(commands_key(machine.machine_id));
     return id;
 }
 

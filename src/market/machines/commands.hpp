@@ -1,10 +1,10 @@
 // Commands to agents, kept as rows until they were acknowledged or have expired. Whoever queues one
-// does it in the transaction of what it belongs to, and wakes the agent that waits for it:
+// does it in the transaction of what it belongs to:
 //
 //     commands.queue(call.context(), machine, {.kind = CommandKind::stop, …});
-//     call.wake_after_commit(commands_key(machine.machine_id));
 //
-// An agent that waits at another process hears of it within a second all the same.
+// An agent that waits for it at this process is woken after the commit; one that waits at another
+// process hears of it within a second all the same.
 #pragma once
 
 #include <vector>

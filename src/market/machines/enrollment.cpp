@@ -6,6 +6,7 @@
 #include "crypto/token.hpp"
 #include "machines/manifests.hpp"
 #include "machines/store.hpp"
+#include "machines/told.hpp"
 
 namespace berth::machines {
 namespace {
@@ -93,6 +94,7 @@ agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
     if (!use_enrollment(call.context(), row->enrollment_id, machine.machine_id)) refuse_token();
     add(call.tx(), machine, agent_protocol::canonical_manifest(request.manifest),
         gpu_uuids(request.manifest));
+    tell_enrolled(call.context(), machine);
     return answer(machine, commands_.pin_newest(call.tx(), machine.machine_id));
 }
 

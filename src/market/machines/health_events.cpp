@@ -95,8 +95,8 @@ bool note_gpu(Machine& machine, agent_protocol::HealthKind kind,
     return true;
 }
 
-void keep_health_event(db::Transaction& tx, const MachineEventRow& row) {
-    if (tx.insert(keep_event_sql, row).affected == 0) return;
+bool keep_health_event(db::Transaction& tx, const MachineEventRow& row) {
+    if (tx.insert(keep_event_sql, row).affected == 0) return false;
     const std::int64_t used = add_use(tx, row.machine_id, bytes_of(row));
     std::int64_t freed = 0;
     while (used - freed > event_bytes_of_machine_max) {
@@ -109,6 +109,7 @@ void keep_health_event(db::Transaction& tx, const MachineEventRow& row) {
         }
     }
     if (freed > 0) add_use(tx, row.machine_id, -freed);
+    return true;
 }
 
 std::int64_t prune_machine_events(db::Transaction& tx, Time before, std::int64_t rows_max) {

@@ -17,8 +17,8 @@ bool note_gpu(Machine& machine, agent_protocol::HealthKind kind,
               const std::optional<std::string>& pci_address);
 
 // Keeps the event, and gives up the oldest ones of the machine where it has too many. What is there
-// already stays as it is.
-void keep_health_event(db::Transaction& tx, const MachineEventRow& row);
+// already stays as it is: false.
+bool keep_health_event(db::Transaction& tx, const MachineEventRow& row);
 std::int64_t prune_machine_events(db::Transaction& tx, Time before, std::int64_t rows_max);
 
 // As people are shown it.

@@ -13,6 +13,7 @@
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
 #include "machines/store.hpp"
+#include "machines/told.hpp"
 #include "wire/open.hpp"
 #include "wire/wire.hpp"
 
@@ -20,6 +21,7 @@ namespace berth::machines {
 namespace {
 
 constexpr Duration rotation_lasts = std::chrono::minutes(15);
+constexpr Duration health_told_every = std::chrono::minutes(1);
 
 Machine held(api::Call& call) {
     auto machine = hold(call.tx(), machine_of(call.caller));
@@ -32,6 +34,24 @@ Machine hold_any(db::Transaction& tx, MachineId id) {
     auto machine = hold(tx, id);
     if (!machine) throw Problem(Code::not_found, "there is no such machine");
     return std::move(*machine);
+}
+
+// The event is kept already. A card that complains without end is told of now and then; that one is
+// lost or back was not known before.
+void tell_health(const db::Context& context, const Machine& machine,
+                 agent_protocol::HealthKind kind, const agent_protocol::HealthEvidence& told) {
+    using agent_protocol::HealthKind;
+    const std::string name(enum_name(kind));
+    const bool turns = kind == HealthKind::gpu_lost || kind == HealthKind::gpu_back;
+    if (!turns && count_machine_events(context.tx, machine.machine_id, name,
+                                       context.now - health_told_every) > 1)
+        return;
+    HealthFacts facts;
+    facts.kind = name;
+    if (const auto address = agent_protocol::given(told.pci_address))
+        facts.pci_address = address->value;
+    if (const auto code = agent_protocol::given(told.code)) facts.code = wire::Count{code->value};
+    events::tell(context, machine_health, machine.owner, machine.machine_id, facts);
 }
 
 CommandState state_after(agent_protocol::AckResult result) {
@@ -233,8 +253,9 @@ HealthEventTaken HostAgentMessages::take_health(api::Call& call,
                            .sha256();
     const MachineEventId id{*uuid_from_bytes(std::string_view(hash).substr(0, 16))};
     // An agent that starts says of every card that it is there.
-    if (is_news || event.kind != agent_protocol::HealthKind::gpu_back)
-        keep_health_event(call.tx(), {id, machine.machine_id, kind, call.now, detail});
+    if ((is_news || event.kind != agent_protocol::HealthKind::gpu_back) &&
+        keep_health_event(call.tx(), {id, machine.machine_id, kind, call.now, detail}))
+        tell_health(call.context(), machine, event.kind, told);
     return {id.uuid, {machine.fence}};
 }
 
@@ -255,7 +276,6 @@ KeyRotation HostAgentMessages::rotate_key(api::Call& call, MachineId id) const {
                                               {.kind = CommandKind::rotate_key,
                                                .payload = wire::encode(payload),
                                                .lasts = rotation_lasts});
-    call.wake_after_commit(commands_key(id));
     audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
                                    .action = "rotate_machine_key",
                                    .target = {"machine", to_string(id)},

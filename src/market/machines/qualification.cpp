@@ -7,6 +7,7 @@
 #include "crypto/token.hpp"
 #include "machines/gpus.hpp"
 #include "machines/states.hpp"
+#include "machines/told.hpp"
 #include "wire/wire.hpp"
 #include "worker/worker.hpp"
 
@@ -45,6 +46,15 @@ void note_failure(Machine& machine, Time now, const std::vector<Finding>& findin
     machine.qualify_next_at = over ? std::nullopt : std::optional(now + retry_after[failures]);
     ++machine.qualify_failures;
     machine.qualify_run_id.reset();
+}
+
+void tell_test(const db::Context& context, const Machine& machine, RunId run,
+               const std::vector<Finding>& findings) {
+    const bool passed = machine.qualify_state == QualifyState::passed;
+    events::tell(
+        context, passed ? machine_test_passed : machine_test_failed, machine.owner,
+        machine.machine_id,
+        MachineTestFacts{run, codes_of(findings), machine.qualify_state, machine.qualify_next_at});
 }
 
 // A test of a machine that is not qualified yet cannot be blocked by that.
@@ -104,6 +114,7 @@ void settle(const db::Context& context, Machine& machine, Run& run, const TestRe
         note_failure(machine, context.now, judgement.findings, judgement.hopeless);
         save(context, machine);
     }
+    tell_test(context, machine, run.run_id, judgement.findings);
 }
 
 // A test that ended without a result.
@@ -120,6 +131,7 @@ void fail_run(const db::Context& context, Machine& machine, Run& run,
     end_test_commands(context.tx, machine.machine_id);
     note_failure(machine, context.now, findings, false);
     save(context, machine);
+    tell_test(context, machine, run.run_id, findings);
 }
 
 void enqueue_examination(const db::Context& context, RunId run_id,
@@ -247,6 +259,7 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
         add_run(context.tx, run);
         note_failure(*machine, context.now, {*hopeless}, true);
         save(context, *machine);
+        tell_test(context, *machine, run.run_id, {*hopeless});
         return false;
     }
     add_run(context.tx, run);

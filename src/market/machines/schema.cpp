@@ -283,6 +283,13 @@ constexpr db::Migration history[] = {
      "  images @text NOT NULL,"
      "  changed_at @int NOT NULL"
      ") @strict;"},
+    {.feature = "machines",
+     .number = 10,
+     .sql =
+         // Since when a machine is not heard, once its owner was told. Heartbeats leave it alone.
+     "ALTER TABLE machine_health ADD COLUMN silent_since @int;"
+     "CREATE INDEX machine_health_silent ON machine_health (silent_since)"
+     "  WHERE silent_since IS NOT NULL;"},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/problem.hpp"
 #include "machines/store.hpp"
+#include "machines/told.hpp"
 
 namespace berth::machines {
 namespace {
@@ -320,10 +321,12 @@ void apply(const db::Context& context, Machine& machine, MachineEvent event,
     require(!machine.retired_at, "nothing happens to a machine that is gone");
     const Transition* row = find_transition(machine, event, details);
     if (row == nullptr) refuse(machine, enum_name(event));
+    const Before before{machine.state, machine.offer_state};
     if (row->offer) move_offer(context, machine, *row->offer);
     if (row->to) machine.state = *row->to;
     if (row->effect != nullptr) row->effect->change(context, machine, details);
     save(context, machine);
+    tell_change(context, machine, before, event);
 }
 
 std::string picture_of_machines() {

@@ -38,14 +38,12 @@ auto look(const UpkeepParts& parts, const Function& function) {
         [&](db::Transaction& tx) { return function(tx, parts.clock.now()); });
 }
 
-std::int64_t begin_tests(const UpkeepParts& parts, worker::Attempt& attempt) {
+std::int64_t begin_tests(const UpkeepParts& parts) {
     const auto waiting = look(parts, [](db::Transaction& tx, Time now) {
         return find_untested(tx, now, upkeep_rows_max);
     });
     return for_each(parts, waiting, [&](const db::Context& context, MachineId id) {
-        const bool begun = parts.qualifications.begin(context, id);
-        if (begun) attempt.wake_after_commit(commands_key(id));
-        return begun;
+        return parts.qualifications.begin(context, id);
     });
 }
 
@@ -68,7 +66,7 @@ std::int64_t admit_all(const UpkeepParts& parts, const ListingRules& rules) {
 }  // namespace
 
 std::int64_t run_upkeep(const UpkeepParts& parts, worker::Attempt& attempt) {
-    std::int64_t done = begin_tests(parts, attempt);
+    std::int64_t done = begin_tests(parts);
     done +=
         for_each(parts,
                  look(parts, [](db::Transaction& tx,

@@ -7,9 +7,11 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "machines/listing.hpp"
+#include "machines/told.hpp"
 #include "offers/disk.hpp"
 #include "offers/settings.hpp"
 #include "offers/store.hpp"
+#include "offers/told.hpp"
 
 namespace berth::offers {
 namespace {
@@ -177,6 +179,13 @@ OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const
                          .listed_at = machine.listed_at,
                          .available_until = next.available_until,
                          .availability_class = next.availability_class});
+    events::tell(call.context(), offer_published, machine.owner, machine.offer_id,
+                 OfferPublishedFacts{machine.machine_id,
+                                     {next.offer_version},
+                                     next.rate_micro_per_hour,
+                                     next.available_from,
+                                     next.available_until,
+                                     next.availability_class});
     return shown(next, *machine.offer_state, edit);
 }
 
@@ -205,6 +214,9 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
     if (machines::will_pass(blockers))
         machines::apply(call.context(), machine, machines::MachineEvent::list,
                         {.admitted = admitted});
+    if (!admitted)
+        events::tell(call.context(), machines::machine_listing_rejected, machine.owner, id,
+                     machines::ListingRejectedFacts{machines::codes_of(findings)});
     return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
                    std::move(findings));
 }

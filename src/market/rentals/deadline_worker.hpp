@@ -27,16 +27,17 @@ public:
         : parts_(parts), share_(share) {}
 
     // Lets everything happen that is due; says how many jobs it looked at.
-    std::int64_t look(const std::function<void(MachineId)>& wake);
+    std::int64_t look();
 
 private:
-    void judge(const std::vector<JobRow>& due, Time now, Time up_since,
-               const std::function<void(MachineId)>& wake);
-    MachineId pass_time(JobId id, Time up_since);
+    void judge(const std::vector<JobRow>& due, Time now, Time up_since);
+    void pass_time(JobId id, Time up_since);
     void put_uncleaned_aside(Time up_since);
+    void tell_of_silence(Time up_since);
 
     const Parts parts_;
     const std::int64_t share_;
+    Time silence_looked_at_{};
 };
 
 std::vector<worker::Kind> job_deadlines_kinds(const DeadlineWorker::Parts& parts);

@@ -42,6 +42,12 @@ constexpr Deadline deadline_table[] = {
      .since = &JobLive::meter_started_at,
      .span = FundedTime{},
      .only_without = &JobLive::notice_until},
+    {.state = RUNNING,
+     .event = Event::funds_low,
+     .counts = all_time,
+     .since = &JobLive::meter_started_at,
+     .span = FundsLowTime{},
+     .only_without = &JobLive::funds_low_at},
     {RUNNING, Event::engine_failed, time_up, &JobLive::engine_down_at, engine_failed_after},
     {RUNNING, Event::engine_failed, time_up, &JobLive::gpu_lost_at, engine_failed_after},
     {RUNNING, Event::host_lost, time_up, &JobLive::seen_at, host_lost_after},
@@ -94,13 +100,26 @@ Duration span_of(const JobRow& job, const Span& span) {
             },
             [&](FundedTime) {
                 return Duration(std::chrono::milliseconds(funded_ms(terms_of(job))));
+            },
+            [&](FundsLowTime) {
+                const Duration all = std::chrono::milliseconds(funded_ms(terms_of(job)));
+                return all -
+                       std::min<Duration>(std::max<Duration>(all / 10, funds_low_before), all / 2);
             }},
         span);
+}
+
+// Whether more money would let it run for longer.
+bool is_ended_by_budget(const JobRow& job) {
+    return !job.live.notice_until && job.live.meter_started_at &&
+           funded_through(terms_of(job), *job.live.meter_started_at).limit == Limit::funded_expiry;
 }
 
 std::optional<Time> time_of(const Deadline& deadline, const JobRow& job, Time up_since) {
     if (deadline.only_with && !(job.live.*deadline.only_with)) return std::nullopt;
     if (deadline.only_without && job.live.*deadline.only_without) return std::nullopt;
+    if (std::holds_alternative<FundsLowTime>(deadline.span) && !is_ended_by_budget(job))
+        return std::nullopt;
     if (deadline.told_in) return job.live.*deadline.told_in;
     auto since = moment_of(job, deadline.since);
     if (!since) return std::nullopt;
@@ -118,6 +137,16 @@ std::optional<Due> first_due(const JobRow& job, JobState state, Time up_since,
         if (at && (!first || *at < first->at)) first = Due{*at, each.event};
     }
     return first;
+}
+
+bool is_change(const Deadline& each) { return each.event != Event::funds_low; }
+
+JobState deadline_state(const JobRow& job) {
+    // One without it is broken, and is not ended as if it had cost nothing.
+    require(!is_metered(job.live.state) || job.live.meter_started_at.has_value(),
+            "what is metered has begun to be");
+    // READY becomes RUNNING in the same transaction.
+    return job.live.state == READY ? RUNNING : job.live.state;
 }
 
 template <class Member, template <class...> class List, class... Each>
@@ -145,6 +174,11 @@ std::string words_of(const Span& span) {
                                      return fmt::format("{} s", constant / std::chrono::seconds(1));
                                  },
                                  [](FundedTime) { return std::string("what the budget pays for"); },
+                                 [](FundsLowTime) {
+                                     return fmt::format(
+                                         "what the budget pays for, less a tenth or {} s",
+                                         funds_low_before / std::chrono::seconds(1));
+                                 },
                                  [](RetrievalTime) {
                                      return fmt::format(
                                          "as long as was billed, `retrieval_min_s` "
@@ -166,12 +200,11 @@ std::string condition_of(const Deadline& deadline) {
 std::span<const Deadline> deadlines() { return deadline_table; }
 
 std::optional<Due> next_due(const JobRow& job, Time up_since) {
-    // One without it is broken, and is not ended as if it had cost nothing.
-    require(!is_metered(job.live.state) || job.live.meter_started_at.has_value(),
-            "what is metered has begun to be");
-    // READY becomes RUNNING in the same transaction.
-    const JobState state = job.live.state == READY ? RUNNING : job.live.state;
-    return first_due(job, state, up_since, [](const Deadline&) { return true; });
+    return first_due(job, deadline_state(job), up_since, [](const Deadline&) { return true; });
+}
+
+std::optional<Due> next_change(const JobRow& job, Time up_since) {
+    return first_due(job, deadline_state(job), up_since, is_change);
 }
 
 Time time_to_tell(const JobRow& job, Event event) {
@@ -186,8 +219,9 @@ Time time_to_tell(const JobRow& job, Event event) {
 
 std::optional<Due> funding_end(const JobRow& job) {
     if (!job.live.meter_started_at) return std::nullopt;
-    return first_due(job, RUNNING, Time{},
-                     [](const Deadline& each) { return each.counts == Counts::all_time; });
+    return first_due(job, RUNNING, Time{}, [](const Deadline& each) {
+        return each.counts == Counts::all_time && is_change(each);
+    });
 }
 
 std::optional<Time> funded_through(const JobRow& job) {

@@ -23,6 +23,7 @@ inline constexpr std::int64_t pull_bytes_expected = 100 * 1024 * 1024;
 // What a renter's own image needs says nobody, so that it has less time than a template.
 inline constexpr std::int64_t own_image_deadline_s = 1800;
 inline constexpr Duration cleaned_within = std::chrono::seconds(900);
+inline constexpr Duration funds_low_before = std::chrono::seconds(300);
 
 // Which time counts. A wait for the host agent counts only time in which the service could have
 // heard from it.
@@ -30,6 +31,9 @@ enum class Counts { all_time, time_up };
 
 // How long the budget pays; see funded_ms().
 struct FundedTime {};
+// How long it pays before little is left: a tenth of that, or five minutes where that is more, and
+// no more than half. Runs only where it is the budget that ends the job.
+struct FundsLowTime {};
 // As long as the job was billed, within bounds.
 struct RetrievalTime {};
 
@@ -37,8 +41,9 @@ struct RetrievalTime {};
 using OptionalMoment = std::optional<Time> JobLive::*;
 using Moment = std::variant<Time JobLive::*, OptionalMoment, Time JobTerms::*>;
 // A constant, what was agreed on in seconds, or what the money pays for.
-using Span = std::variant<Duration, std::int64_t JobTerms::*,
-                          std::optional<std::int64_t> JobTerms::*, FundedTime, RetrievalTime>;
+using Span =
+    std::variant<Duration, std::int64_t JobTerms::*, std::optional<std::int64_t> JobTerms::*,
+                 FundedTime, FundsLowTime, RetrievalTime>;
 
 struct Deadline {
     JobState state;
@@ -61,6 +66,8 @@ struct Due {
 // What happens to the job next if it is left alone. Waits for the host agent begin at `up_since` at
 // the earliest: before that we could not have heard it.
 std::optional<Due> next_due(const JobRow& job, Time up_since);
+// The same of what changes its state.
+std::optional<Due> next_change(const JobRow& job, Time up_since);
 // The time that people are told when the deadline of this event begins to run.
 Time time_to_tell(const JobRow& job, Event event);
 

@@ -7,6 +7,7 @@
 #include "machines/states.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/ready.hpp"
+#include "rentals/told.hpp"
 #include "wire/open.hpp"
 
 namespace berth::rentals {
@@ -230,8 +231,11 @@ void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const 
     }
     details.progress_step.reset();
     save_details(context.tx, details);
+    std::optional<TimeToReady> took;
+    if (const auto told = given(ready.time_to_ready))
+        took = TimeToReady{{told->pull_ms.value}, {told->load_ms.value}, {told->probe_ms.value}};
     parts_.lifecycle.apply(context, held, Event::ready, {.at = context.now});
-    parts_.lifecycle.apply(context, held, Event::serve, {.at = context.now});
+    parts_.lifecycle.apply(context, held, Event::serve, {.at = context.now, .took = took});
     if (held.has_machine()) machines::save(context, *held.machine);
 }
 
@@ -253,6 +257,22 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
         status = *engine == agent_protocol::Engine::up ? EngineStatus::up : EngineStatus::down;
     parts_.lifecycle.accept_usage(context, held,
                                   {.runtime_ms = usage.runtime_ms.value, .engine = status});
+    if (const auto sent = given(usage.egress_bytes)) note_egress(context, held, sent->value);
+}
+
+// By the host's own count; the renter is told once.
+void HostAgentSide::note_egress(const db::Context& context, HeldJob& held,
+                                std::int64_t bytes) const {
+    JobLive& live = held.job.live;
+    constexpr std::int64_t four_fifths_gib = (std::int64_t{1} << 30) / 5 * 4;
+    // Less than that is little of anything that is included, and the quote need not be read.
+    if (live.egress_low_at || !is_metered(live.state) || bytes < four_fifths_gib) return;
+    const auto quote = find_quote(context.tx, held.job.terms.quote_id);
+    if (!quote || quote->included_egress_gib == 0) return;
+    if (bytes / four_fifths_gib < quote->included_egress_gib) return;
+    live.egress_low_at = context.now;
+    events::tell(context, rental_egress_low, held.job.terms.renter_id, held.job.terms.job_id,
+                 EgressFacts{{bytes}, {quote->included_egress_gib}});
 }
 
 void HostAgentSide::take_end(const db::Context& context, HeldJob& held,

@@ -12,6 +12,7 @@
 #include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
 #include "rentals/serving_jobs.hpp"
+#include "rentals/told.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -96,10 +97,6 @@ CurrentBudget budget_of(const JobRow& job) {
     return {{job.live.budget_version}, job.live.budget, funded_through(job)};
 }
 
-void wake_agent(api::Call& call, const HeldJob& held) {
-    call.wake_after_commit(machines::commands_key(held.job.terms.machine_id));
-}
-
 }  // namespace
 
 Job shown(const JobRow& job, const JobDetails& details, const Present& present) {
@@ -147,7 +144,7 @@ Job shown(const JobRow& job, const JobDetails& details, const Present& present) 
             {*details.pull_ms}, {details.load_ms.value_or(0)}, {details.probe_ms.value_or(0)}};
     out.egress = egress_of(terms, details);
     out.allowed_actions = allowed_actions(job, has_model, now);
-    if (const auto due = next_due(job, present.up_since)) out.state_deadline = due->at;
+    if (const auto due = next_change(job, present.up_since)) out.state_deadline = due->at;
     return out;
 }
 
@@ -259,7 +256,6 @@ JobAccepted Jobs::stop(api::Call& call, const JobPath& path, const StopJob& requ
     } else if (skips && state == JobState::STOPPING) {
         save(call.context(), held.job);
     }
-    wake_agent(call, held);
     return {path.id, held.job.live.state};
 }
 
@@ -289,11 +285,13 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
     ++live.budget_version;
     ledger::raise_hold(call.context(), path.id, request.add_micro, live.budget_version);
     live.budget += request.add_micro;
+    live.funds_low_at.reset();
     lifecycle_.send_budget(call.context(), held);
     save(call.context(), held.job);
     accounts::spend(call, path.id, spending);
-    wake_agent(call, held);
     const CurrentBudget now = budget_of(held.job);
+    events::tell(call.context(), rental_budget_raised, held.job.terms.renter_id, path.id,
+                 BudgetFacts{now.budget_micro, now.budget_version, now.funded_through});
     return {path.id, now.budget_version, now.budget_micro, now.funded_through};
 }
 

@@ -10,6 +10,7 @@
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
 #include "rentals/stray_jobs.hpp"
+#include "rentals/told.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::rentals {
@@ -176,6 +177,7 @@ void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
         if (was_for_nothing(held.job, cause)) live.unbilled_at = context.now;
     }
     if (event == Event::start_accepted) live.accepted_at = context.now;
+    if (event == Event::funds_low) live.funds_low_at = context.now;
     if (event == Event::preempt_notice) {
         live.notice_at = cause.at;
         live.notice_until = time_to_tell(held.job, Event::preempt_deadline);
@@ -192,6 +194,7 @@ void Lifecycle::apply(const db::Context& context, HeldJob& held, Event event,
         save_details(context.tx, details);
     }
     save(context, held.job);
+    tell(context, held.job, {line, cause.failure, cause.took});
     // A machine that has left is cleaned by nobody, like one that was put aside.
     const bool is_aside =
         !held.machine || held.machine->state == machines::MachineState::QUARANTINED;
@@ -352,6 +355,16 @@ bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_sin
 }
 
 void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, const Usage& usage) const {
+    const JobTerms& terms = held.job.terms;
+    const std::optional<Time> before = held.job.live.engine_down_at;
+    count(context, held, usage);
+    const std::optional<Time> after = held.job.live.engine_down_at;
+    if (before.has_value() == after.has_value() || !is_metered(held.job.live.state)) return;
+    events::tell(context, after ? rental_engine_down : rental_engine_up, terms.renter_id,
+                 terms.job_id, SinceFacts{context.now});
+}
+
+void Lifecycle::count(const db::Context& context, HeldJob& held, const Usage& usage) const {
     JobLive& live = held.job.live;
     const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
     const Report report{.at = context.now,
@@ -375,12 +388,13 @@ void Lifecycle::turn_gpus(const db::Context& context, HeldJob& held, bool lost) 
     JobLive& live = held.job.live;
     if (live.gpu_lost_at.has_value() == lost) return;
     const auto engine_down_at = live.engine_down_at;
-    accept_usage(
-        context, held,
-        {.runtime_ms = live.reported_ms, .engine = lost ? EngineStatus::down : EngineStatus::up});
+    count(context, held,
+          {.runtime_ms = live.reported_ms, .engine = lost ? EngineStatus::down : EngineStatus::up});
     live.engine_down_at = engine_down_at;
     live.gpu_lost_at = lost ? std::optional(context.now) : std::nullopt;
     keep(context.tx, context.now, live, {.kind = lost ? "GPU_LOST" : "GPU_BACK", .payload = "{}"});
+    events::tell(context, lost ? rental_gpu_lost : rental_gpu_back, held.job.terms.renter_id,
+                 held.job.terms.job_id, SinceFacts{context.now});
 }
 
 agent_protocol::Lease lease_of(const JobRow& job) {

@@ -37,9 +37,10 @@ public:
     struct Cause {
         Time at;  // nothing later is billed
         std::optional<Failure> failure = {};
-        std::string reason = {};    // for the host, why to stop
-        Blame blame = Blame::host;  // for a start that failed
-        bool wipe_failed = false;   // and was not only late
+        std::string reason = {};               // for the host, why to stop
+        Blame blame = Blame::host;             // for a start that failed
+        bool wipe_failed = false;              // and was not only late
+        std::optional<TimeToReady> took = {};  // of a start that came up
     };
     // Throws CONFLICT where the table has no such line. Saves the job and the machine.
     void apply(const db::Context& context, HeldJob& held, Event event, const Cause& cause) const;
@@ -73,6 +74,7 @@ public:
     const machines::Commands& commands() const { return commands_; }
 
 private:
+    void count(const db::Context& context, HeldJob& held, const Usage& usage) const;
     void settle(const db::Context& context, JobRow& job) const;
     void settle_days(const db::Context& context, JobRow& job, const Report& report,
                      Time not_after) const;

@@ -57,7 +57,6 @@ JobAccepted Operators::stop(api::Call& call, const JobPath& path,
          .reason = request.reason.value,
          .changes = {{"state", std::string(enum_name(before)), std::string(enum_name(after))}},
          .request = call.request_id});
-    call.wake_after_commit(machines::commands_key(held->job.terms.machine_id));
     return {path.id, after};
 }
 

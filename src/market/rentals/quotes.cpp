@@ -20,6 +20,7 @@
 #include "rentals/deadline_worker.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/settings.hpp"
+#include "rentals/told.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::rentals {
@@ -364,7 +365,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
                                   .payout_delay_hours = quote->payout_delay_hours,
                                   .credit = credit});
     accounts::spend(call, job_id, spending_of(*quote));
-    call.wake_after_commit(machines::commands_key(machine.machine_id));
+    tell_reserved(call.context(), job);
     return {job_id, JobState::RESERVED};
 }
 

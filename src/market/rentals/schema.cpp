@@ -249,6 +249,11 @@ constexpr db::Migration history[] = {
             "  refused_at @int NOT NULL,"
             "  PRIMARY KEY (machine_id, template_id, renter_id)"
             ") @strict;"},
+    // What a renter was told of once.
+    {.feature = "rentals",
+     .number = 15,
+     .sql = "ALTER TABLE jobs ADD COLUMN funds_low_at @int;"
+            "ALTER TABLE jobs ADD COLUMN egress_low_at @int;"},
 };
 
 }  // namespace

@@ -73,6 +73,7 @@ constexpr Transition table[] = {
     {RUNNING, Event::exited, STOPPING, {}, EndReason::workload_exited, ends},
     {RUNNING, Event::engine_failed, STOPPING, {}, EndReason::engine_failed, ends},
     {RUNNING, Event::preempt_notice, RUNNING, may_notice, {}, notices},
+    {RUNNING, Event::funds_low, RUNNING},
     {RUNNING, Event::preempt_deadline, STOPPING, Guard::noticed, EndReason::preempted, ends},
     {RUNNING, Event::host_lost, STOPPED, {}, EndReason::host_lost, loses},
 

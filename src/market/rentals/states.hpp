@@ -33,6 +33,7 @@ enum class Event {
     serve,  // follows READY in the same transaction
     start_expired,
     start_overdue,
+    funds_low,  // nothing changes; its renter is told
     funded_expiry,
     duration_limit,
     availability_ended,
@@ -46,9 +47,9 @@ enum class Event {
 };
 BOOST_DESCRIBE_ENUM(Event, start_accepted, start_rejected, ready, exited, preempt_notice, stopped,
                     cleaned, renter_stop, operator_stop, custom_images_off, serve, start_expired,
-                    start_overdue, funded_expiry, duration_limit, availability_ended, engine_failed,
-                    preempt_deadline, host_lost, stop_overdue, retrieval_over, clean_overdue,
-                    quarantined)
+                    start_overdue, funds_low, funded_expiry, duration_limit, availability_ended,
+                    engine_failed, preempt_deadline, host_lost, stop_overdue, retrieval_over,
+                    clean_overdue, quarantined)
 
 enum class EndReason {
     never_ready,

@@ -114,7 +114,9 @@ struct JobLive {
     std::int64_t carry_ms = 0;  // of our time until then, which no report has filled yet
     std::optional<Time> engine_down_at = {};
     std::optional<Time> gpu_lost_at = {};
-    std::optional<Time> seen_at = {};  // its last heartbeat or event
+    std::optional<Time> funds_low_at = {};   // when its renter was told, of this budget
+    std::optional<Time> egress_low_at = {};  // likewise, of what it may send
+    std::optional<Time> seen_at = {};        // its last heartbeat or event
     std::optional<std::string> boot_id = {};
     std::optional<std::string> container_id = {};
     std::optional<Time> notice_at = {};
@@ -140,10 +142,10 @@ BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
                        accepted_at, pulled_bytes, meter_started_at, meter_stopped_at, accepted_ms,
                        is_paid, reported_ms, reported_at, carry_ms, engine_down_at, gpu_lost_at,
-                       seen_at, boot_id, container_id, notice_at, notice_until, ended_at,
-                       end_reason, unbilled_at, retrieval_until, skip_retrieval, clean_sent_at,
-                       cleaned_at, settled_at, is_settled, usage_kept_at, evidence_count,
-                       evidence_head, evidence_bytes, deadline_at))
+                       funds_low_at, egress_low_at, seen_at, boot_id, container_id, notice_at,
+                       notice_until, ended_at, end_reason, unbilled_at, retrieval_until,
+                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
+                       usage_kept_at, evidence_count, evidence_head, evidence_bytes, deadline_at))
 
 // What only people read.
 struct JobDetails {

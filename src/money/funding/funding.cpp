@@ -5,6 +5,7 @@
 #include "base/log.hpp"
 #include "block_list/block_list.hpp"
 #include "funding/settings.hpp"
+#include "funding/told.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::funding {
@@ -105,11 +106,32 @@ ClaimState state_after_all(db::Transaction& tx, IntentId id) {
     throw Problem(Code::conflict, "this intent was cancelled; make another one");
 }
 
+struct Became {
+    IntentState state;
+    std::string_view why = {};      // of an exception
+    std::string_view tx_hash = {};  // of what was credited
+};
+void tell(const db::Context& context, const FundingKind& kind, const IntentRow& intent,
+          const Became& became) {
+    FundingFacts facts;
+    facts.state = became.state;
+    facts.amount_micro = intent.amount;
+    facts.asset = intent.asset;
+    if (!became.tx_hash.empty()) facts.tx_hash = wire::TransactionHash{std::string(became.tx_hash)};
+    if (!became.why.empty()) facts.exception = events::in_brief(became.why);
+    events::tell(context, kind, intent.account_id, intent.intent_id, facts);
+}
+
 }  // namespace
 
-ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why) {
-    delete_pending_claim(tx, intent);
-    return set_exception(tx, intent, why) ? ClaimState::EXCEPTION : state_after_all(tx, intent);
+ClaimState refuse_claim(const db::Context& context, const IntentRow& intent, std::string_view why) {
+    db::Transaction& tx = context.tx;
+    delete_pending_claim(tx, intent.intent_id);
+    if (!set_exception(tx, intent.intent_id, why)) return state_after_all(tx, intent.intent_id);
+    const bool is_known = intent.state == IntentState::EXCEPTION && intent.exception == why;
+    if (!is_known)
+        tell(context, funding_exception, intent, {.state = IntentState::EXCEPTION, .why = why});
+    return ClaimState::EXCEPTION;
 }
 
 // Keeps: a transfer is credited once (deposits' key, the ledger's reference), to the account whose
@@ -123,7 +145,7 @@ ClaimState book(ledger::Context context, const Payments& payments, const IntentR
         throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
     block_list::require_not_blocked(tx, transfer.from, "the sender of this transfer");
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
-        return refuse_claim(tx, intent.intent_id, fault);
+        return refuse_claim(context, intent, fault);
 
     payments.require_books_current(tx);
     // The intent first: of two claims at once the second waits here, and finds it confirmed.
@@ -140,6 +162,8 @@ ClaimState book(ledger::Context context, const Payments& payments, const IntentR
             throw Problem(Code::conflict, "this transfer was used already, or is being sent back");
     }
     delete_pending_claim(tx, intent.intent_id);
+    tell(context, funding_confirmed, intent,
+         {.state = IntentState::CONFIRMED, .tx_hash = chain::to_string(transfer.transaction)});
     return ClaimState::CONFIRMED;
 }
 
@@ -186,8 +210,10 @@ Intent Funding::show(api::Call& call, const IntentPath& path) const {
 
 Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
     const IntentRow intent = own_intent(call, path.id);
-    if (cancel_intent(call.tx(), intent.intent_id))
+    if (cancel_intent(call.tx(), intent.intent_id)) {
         delete_pending_claim(call.tx(), intent.intent_id);
+        tell(call.context(), funding_cancelled, intent, {.state = IntentState::CANCELLED});
+    }
     const IntentRow now = own_intent(call, path.id);
     if (now.state == IntentState::CONFIRMED)
         throw Problem(Code::conflict, "this intent is confirmed: its transfer was credited");
@@ -280,10 +306,10 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
             return {intent.intent_id, ClaimState::PENDING};
         case Status::failed:
             return {intent.intent_id,
-                    refuse_claim(call.tx(), intent.intent_id, "the transaction was reverted")};
+                    refuse_claim(call.context(), intent, "the transaction was reverted")};
         case Status::no_transfer:
             return {intent.intent_id,
-                    refuse_claim(call.tx(), intent.intent_id,
+                    refuse_claim(call.context(), intent,
                                  "the transaction has no token transfer at this log index")};
         case Status::final:
             return {intent.intent_id, book({call.tx(), call.random, call.now}, payments_, intent,

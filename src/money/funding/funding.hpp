@@ -26,7 +26,7 @@ using ClaimFacts = std::optional<chain::Sighting>;
 ClaimState book(ledger::Context context, const Payments& payments, const IntentRow& intent,
                 const chain::Transfer& transfer);
 // Notes on the intent what is wrong with its claim.
-ClaimState refuse_claim(db::Transaction& tx, IntentId intent, std::string_view why);
+ClaimState refuse_claim(const db::Context& context, const IntentRow& intent, std::string_view why);
 
 DepositRow deposit_row(const chain::Transfer& transfer, Asset asset, Time now);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "funding/told.hpp"
 
 namespace berth::funding {
 namespace {
@@ -118,12 +119,12 @@ void Watcher::finish_claim(const PendingClaim& claim, const chain::Outcome& outc
                 intent->state == IntentState::CANCELLED)
                 return;
             if (outcome.status == Status::reverted) {
-                refuse_claim(tx, intent->intent_id, "the transaction was reverted");
+                refuse_claim({tx, parts_.random, now}, *intent, "the transaction was reverted");
                 return;
             }
             const auto* transfer = find_claimed(claim, *intent, outcome.transfers);
             if (transfer == nullptr)
-                refuse_claim(tx, intent->intent_id,
+                refuse_claim({tx, parts_.random, now}, *intent,
                              "the transaction has no token transfer of yours");
             else
                 book({tx, parts_.random, now}, parts_.payments, *intent, *transfer);
@@ -209,6 +210,10 @@ void Watcher::park(db::Transaction& tx, const Watched& watched, const chain::Tra
         return;
     }
     if (!add_suspense(tx, deposit_row(transfer, watched.asset, now))) return;
+    const std::string hash = chain::to_string(transfer.transaction);
+    events::tell_operators({tx, parts_.random, now}, operations_suspense,
+                           id_of({hash, transfer.ordinal}),
+                           SuspenseFacts{*transfer.amount, watched.asset, {hash}});
     ledger::park({tx, parts_.random, now}, {.account = {},
                                             .asset = watched.asset,
                                             .amount = *transfer.amount,

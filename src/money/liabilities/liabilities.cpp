@@ -1,5 +1,7 @@
 #include "liabilities/liabilities.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -7,6 +9,7 @@
 #include "funding/suspense.hpp"
 #include "liabilities/settings.hpp"
 #include "liabilities/statement_hash.hpp"
+#include "liabilities/told.hpp"
 #include "treasury/holdings.hpp"
 
 namespace berth::liabilities {
@@ -15,6 +18,11 @@ namespace {
 constexpr Duration look_every = std::chrono::minutes(1);
 constexpr std::int64_t marks_max = 1000;  // of each asset: six weeks of hours
 constexpr AccountId suspense{};           // the leaf of what nobody has claimed
+
+// Whether the treasury had less on the chain than was owed; unknown where nobody saw the chain.
+bool is_uncovered(const RecordRow& record) {
+    return record.treasury && *record.treasury < record.total;
+}
 
 // Salts and order are fresh with every record, and can be found again for one account at a time.
 Bytes derive(const Bytes& salt_key, std::string_view what, AccountId account, std::size_t part) {
@@ -99,6 +107,11 @@ void Liabilities::prove(worker::Attempt& attempt, const Parts& parts) const {
             if (newest && newest->as_of + every > one.record.as_of) continue;
             sign(one.record, newest);
             add_record(tx, one.record, one.tree);
+            if (is_uncovered(one.record) && !(newest && is_uncovered(*newest)))
+                events::tell_operators(
+                    {tx, parts.random, parts.clock.now()}, operations_books_unsound,
+                    fmt::format("{}/{}", ledger::name(one.record.asset), one.record.number),
+                    UncoveredFacts{one.record.asset, one.record.total, *one.record.treasury});
         }
     });
 }

@@ -55,7 +55,7 @@ std::vector<TransferId> call_off(ledger::Context context, const Adoption& adopti
             continue;
         const Step step{TransferState::INTENT, TransferState::CANCELLED,
                         "a payment that was made before was booked instead"};
-        if (!move_transfer(context.tx, one.transfer_id, step, context.now)) continue;
+        if (!move_transfer(context, one.transfer_id, step)) continue;
         ledger::give_back(context, one.transfer_id);
         ended.push_back(one.transfer_id);
     }
@@ -88,9 +88,11 @@ void write_down(ledger::Context context, const TransferRow& transfer, const Atte
     add_transfer(context.tx, transfer);
     const TransferId id = transfer.transfer_id;
     using enum TransferState;
-    const bool moved = move_transfer(context.tx, id, {INTENT, SUBMITTED}, context.now) &&
+    const std::string hash = chain::to_string(attempt.tx_hash);
+    const Step settled{.from = SUBMITTED, .to = SETTLED, .tx_hash = hash};
+    const bool moved = move_transfer(context, id, {INTENT, SUBMITTED}) &&
                        add_attempt(context.tx, attempt, context.now) &&
-                       move_transfer(context.tx, id, {SUBMITTED, SETTLED}, context.now) &&
+                       move_transfer(context, id, settled) &&
                        set_transfer_hash(context.tx, id, SETTLED, attempt.tx_hash);
     require(moved, "nobody else has seen a transfer that was just made");
 }

@@ -27,9 +27,8 @@ std::vector<CalledBack> call_back(ledger::Context context, const CallBack& wish)
     for (const Unsigned& one :
          context.tx.fetch(unsigned_sql, wish.account, wish.kind, wish.asset)) {
         if (found >= wish.wanted) break;
-        if (!move_transfer(context.tx, one.transfer_id,
-                           {TransferState::INTENT, TransferState::CANCELLED, wish.reason},
-                           context.now))
+        if (!move_transfer(context, one.transfer_id,
+                           {TransferState::INTENT, TransferState::CANCELLED, wish.reason}))
             continue;  // signed, or called off, at this very moment
         ledger::give_back(context, one.transfer_id);
         found += one.amount;
@@ -44,7 +43,7 @@ std::vector<CalledBack> call_back(ledger::Context context, const CallBack& wish)
 void end_unsigned(ledger::Context context, const TransferRow& transfer, const Ending& ending) {
     const auto end = [&](TransferState from) {
         const Step step{from, TransferState::CANCELLED, ending.reason, ending.unless_held};
-        return move_transfer(context.tx, transfer.transfer_id, step, context.now);
+        return move_transfer(context, transfer.transfer_id, step);
     };
     if (end(TransferState::AWAITING_EMAIL_CONFIRMATION)) {
         for (const ConfirmationRow& waiting : find_confirmations(context.tx, transfer.address_id))

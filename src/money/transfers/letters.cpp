@@ -11,25 +11,28 @@ std::string_view noun(TransferKind kind) {
     return kind == TransferKind::payout ? "payout" : "withdrawal";
 }
 
+std::string sentence(TransferKind kind, Micro amount, Asset asset, const std::string& address) {
+    return fmt::format("{} of {} on Base to {}", noun(kind), ledger::amount_text(amount, asset),
+                       address);
+}
+
 std::string sentence(const Wish& wish) {
-    return fmt::format("{} of {} on Base to {}", noun(wish.kind),
-                       ledger::amount_text(wish.amount, wish.asset),
-                       crypto::checksummed(wish.address));
+    return sentence(wish.kind, wish.amount, wish.asset, crypto::checksummed(wish.address));
 }
 
 struct Outcome {
     std::string_view word;  // ends the subject
     std::string text;       // goes on from "Your withdrawal of …"
 };
-Outcome outcome_of(const TransferRow& transfer) {
+Outcome outcome_of(const TransferFacts& facts) {
     const std::string because =
-        transfer.reason ? fmt::format(": {}", *transfer.reason) : std::string();
-    switch (transfer.state) {
+        facts.reason.value ? fmt::format(": {}", *facts.reason.value) : std::string();
+    switch (facts.state) {
         case TransferState::SETTLED:
-            return {"was paid",
-                    transfer.tx_hash
-                        ? fmt::format("was paid.\n\nThe transaction is {}.", *transfer.tx_hash)
-                        : "was paid."};
+            return {"was paid", facts.tx_hash.value
+                                    ? fmt::format("was paid.\n\nThe transaction is {}.",
+                                                  facts.tx_hash.value->value)
+                                    : "was paid."};
         case TransferState::FAILED:
             return {"could not be paid",
                     "could not be paid" + because +
@@ -105,16 +108,13 @@ mail::Message requested(const Sender& sender, const std::string& email, const Wi
                                 sentence(wish))};
 }
 
-mail::Message ended(const Sender& sender, const std::string& email, const TransferRow& transfer) {
-    const Wish wish = of(transfer);
-    const Outcome outcome = outcome_of(transfer);
-    return {.to = email,
-            .subject = fmt::format("Your {} {} {}", sender.brand, noun(wish.kind), outcome.word),
-            .text = fmt::format("Your {} {}\n\nIts number is {}; all of them are listed at {}.\n\n"
-                                "If this was not you, write to support at once and revoke your API "
-                                "keys.\n",
-                                sentence(wish), outcome.text, to_string(transfer.transfer_id),
-                                sender.site.base_url)};
+events::Words ended(TransferKind kind, const TransferFacts& facts, std::string_view transfer) {
+    const Outcome outcome = outcome_of(facts);
+    return {fmt::format("your {} {}", noun(kind), outcome.word),
+            fmt::format("Your {} {}\n\nIts number is {}.\n\nIf this was not you, write to support "
+                        "at once and revoke your API keys.",
+                        sentence(kind, facts.amount_micro, facts.asset, facts.address.value),
+                        outcome.text, transfer)};
 }
 
 }  // namespace berth::transfers::letters

@@ -5,6 +5,7 @@
 #include "accounts/site.hpp"
 #include "mail/outbox.hpp"
 #include "transfers/store.hpp"
+#include "transfers/told.hpp"
 
 namespace berth::transfers::letters {
 
@@ -43,6 +44,6 @@ mail::Message confirm(const Sender& sender, const std::string& email,
 mail::Message requested(const Sender& sender, const std::string& email, const Wish& wish);
 
 // Of a transfer that is over: what became of it.
-mail::Message ended(const Sender& sender, const std::string& email, const TransferRow& transfer);
+events::Words ended(TransferKind kind, const TransferFacts& facts, std::string_view transfer);
 
 }  // namespace berth::transfers::letters

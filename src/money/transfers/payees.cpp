@@ -207,7 +207,7 @@ std::vector<TransferId> call_off_barred(db::Context context) {
                     .unless_held = true};
     for (const TransferRow& transfer :
          context.tx.fetch(waiting_for_barred_sql, called_off_together_max)) {
-        if (!move_transfer(context.tx, transfer.transfer_id, step, context.now)) continue;
+        if (!move_transfer(context, transfer.transfer_id, step)) continue;
         book_ending(context, transfer, TransferState::CANCELLED);
         called_off.push_back(transfer.transfer_id);
     }

@@ -46,8 +46,9 @@ AttemptRow attempt_of(const Finding& finding, std::int64_t after_block) {
 
 void adopt(db::Transaction& tx, const Finding& finding, std::int64_t after_block, Time now) {
     const TransferId id = finding.transfer->transfer_id;
+    SystemRandom random;  // of a person's command, which nobody repeats
     if (finding.transfer->state == TransferState::INTENT &&
-        !move_transfer(tx, id, {TransferState::INTENT, TransferState::SUBMITTED}, now))
+        !move_transfer({tx, random, now}, id, {TransferState::INTENT, TransferState::SUBMITTED}))
         refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
     if (!add_attempt(tx, attempt_of(finding, after_block), now))
         refuse(fmt::format("transfer {} has changed meanwhile; look again", to_string(id)));
@@ -318,7 +319,7 @@ void resolve(ledger::Context context, TransferId transfer, const Finding& found,
         return adopt(context.tx, found, attempts.front().after_block, context.now);
     const Step step{TransferState::SUBMITTED, TransferState::FAILED,
                     "another transaction took its place on the chain"};
-    if (!move_transfer(context.tx, transfer, step, context.now))
+    if (!move_transfer(context, transfer, step))
         refuse(fmt::format("transfer {} has changed meanwhile", to_string(transfer)));
     const auto row = find_transfer(context.tx, transfer);
     add_foreign_nonce(context.tx, attempts.front().signer, found.nonce,

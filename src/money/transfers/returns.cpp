@@ -95,7 +95,7 @@ TransferRow cancel_return(ledger::Context context, const funding::DepositMark& d
     if (transfer->held_why)
         throw Problem(Code::conflict, "an operator holds its payment back; release it first");
     const Step step{TransferState::INTENT, TransferState::CANCELLED, "called off", true};
-    if (!move_transfer(context.tx, transfer->transfer_id, step, context.now))
+    if (!move_transfer(context, transfer->transfer_id, step))
         throw Problem(Code::conflict, "its payment was signed already, is over, or is held back");
     if (find_hold(context.tx))
         throw Problem(Code::unavailable,

@@ -269,6 +269,11 @@ constexpr db::Migration history[] = {
     {.feature = "transfers",
      .number = 19,
      .sql = "CREATE INDEX transfers_held ON transfers (transfer_id) WHERE held_why IS NOT NULL;"},
+    // Owners hear of it by the account's events.
+    {.feature = "transfers",
+     .number = 20,
+     .sql = "DROP INDEX transfers_untold;"
+            "ALTER TABLE transfers DROP COLUMN told;"},
 };
 
 }  // namespace

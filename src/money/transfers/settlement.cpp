@@ -4,6 +4,7 @@
 
 #include "base/check.hpp"
 #include "transfers/rows.hpp"
+#include "transfers/told.hpp"
 
 namespace berth::transfers {
 
@@ -247,6 +248,8 @@ void take_signing_turn(db::Transaction& tx) {
 
 void add_hold(db::Context context, std::string_view why) {
     context.tx.run(add_hold_sql, make_uuid(context.now, context.random), why, context.now);
+    events::tell_operators(context, operations_settlement_held, "all",
+                           SettlementHeldFacts{events::in_brief(why)});
 }
 
 std::optional<std::string> find_hold(db::Transaction& tx) {

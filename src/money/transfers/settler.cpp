@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "transfers/brakes.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/returns.hpp"
+#include "transfers/told.hpp"
 #include "transfers/trial.hpp"
 #include "wallets/types.hpp"
 
@@ -259,7 +261,15 @@ void Settler::note_shortages(std::span<const Shortage> shortages) const {
     if (shortages.empty()) return;
     const auto some = shortages.subspan(0, std::min(shortages.size(), shortages_noted_max));
     parts_.database.write([&](db::Transaction& tx) {
-        for (const Shortage& one : some) note_short(tx, one.transfer, one.of);
+        std::map<ShortOf, std::int64_t> waiting;
+        for (const Shortage& one : some) {
+            note_short(tx, one.transfer, one.of);
+            ++waiting[one.of];
+        }
+        for (const auto& [of, count] : waiting)
+            events::tell_operators({tx, parts_.random, parts_.clock.now()},
+                                   operations_treasury_short, std::string(enum_name(of)),
+                                   TreasuryShortFacts{of, {count}});
     });
 }
 
@@ -323,7 +333,7 @@ std::vector<AttemptRow> Settler::sign_batch(const Round& round, std::span<const 
             if (!brakes.let_go(transfer)) continue;
             // It may have been held back since it was chosen.
             const Step step{TransferState::INTENT, TransferState::SUBMITTED, {}, true};
-            if (!move_transfer(tx, transfer.transfer_id, step, now)) continue;
+            if (!move_transfer({tx, parts_.random, now}, transfer.transfer_id, step)) continue;
             const auto nonce = take_nonce(tx, round.signer, round.standing.pending_nonce);
             if (!nonce)
                 throw chain::ProviderError("the treasury is ahead of the books, or is retired");
@@ -445,8 +455,12 @@ void Settler::book_all(const Round& round, std::span<const Ending> endings) cons
             const TransferId id = one.transfer.transfer_id;
             const std::string_view reason =
                 one.state == TransferState::FAILED ? "the chain refused the payment" : "";
-            if (!move_transfer(tx, id, {TransferState::SUBMITTED, one.state, reason}, now))
-                continue;
+            const std::string hash = chain::to_string(one.attempt.tx_hash);
+            const Step step{.from = TransferState::SUBMITTED,
+                            .to = one.state,
+                            .reason = reason,
+                            .tx_hash = hash};
+            if (!move_transfer(context, id, step)) continue;
             set_transfer_hash(tx, id, one.state, one.attempt.tx_hash);
             book_ending(context, one.transfer, one.state);
             booked.push_back(&one);

@@ -3,6 +3,7 @@
 #include "audit/audit.hpp"
 #include "transfers/evidence.hpp"
 #include "transfers/rows.hpp"
+#include "transfers/told.hpp"
 
 namespace berth::transfers {
 
@@ -117,9 +118,9 @@ constexpr std::string_view count_open_transfers_sql =
 constexpr std::string_view find_payment_sql =
     "SELECT tx_hash FROM transfers WHERE transfer_id = $1 AND state IN ('SETTLED', 'FAILED') "
     "AND tx_hash IS NOT NULL";
-constexpr std::string_view move_transfer_sql =
+const db::Query<TransferRow> move_transfer_sql(
     "UPDATE transfers SET state = $3, updated_at = $4, reason = $5 "
-    "WHERE transfer_id = $1 AND state = $2 AND ($6 = 0 OR held_why IS NULL)";
+    "WHERE transfer_id = $1 AND state = $2 AND ($6 = 0 OR held_why IS NULL) RETURNING {}");
 constexpr std::string_view set_hash_sql =
     "UPDATE transfers SET tx_hash = $3 WHERE transfer_id = $1 AND state = $2";
 
@@ -293,10 +294,12 @@ std::map<TransferId, std::string> find_payments(db::Transaction& tx,
     return payments;
 }
 
-bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now) {
+bool move_transfer(const db::Context& context, TransferId id, const Step& step) {
     const auto reason = step.reason.empty() ? std::nullopt : std::optional(step.reason);
-    return tx.run(move_transfer_sql, id, step.from, step.to, now, reason, step.unless_held)
-               .affected == 1;
+    const auto moved = context.tx.fetch_one(move_transfer_sql, id, step.from, step.to, context.now,
+                                            reason, step.unless_held);
+    if (moved) tell(context, *moved, step.tx_hash);
+    return moved.has_value();
 }
 
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,

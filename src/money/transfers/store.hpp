@@ -126,11 +126,13 @@ std::int64_t count_open_transfers(db::Transaction& tx, AccountId account);
 struct Step {
     TransferState from;
     TransferState to;
-    std::string_view reason = {};  // of an end without a payment
-    bool unless_held = false;      // not for one that an operator holds back
+    std::string_view reason = {};   // of an end without a payment
+    bool unless_held = false;       // not for one that an operator holds back
+    std::string_view tx_hash = {};  // by which it is over on the chain, for its owner
 };
-// False when the transfer is not in `from` any more, or is held back and that matters.
-bool move_transfer(db::Transaction& tx, TransferId id, const Step& step, Time now);
+// False when the transfer is not in `from` any more, or is held back and that matters. Its owner is
+// told.
+bool move_transfer(const db::Context& context, TransferId id, const Step& step);
 // Of a transfer in this state; false when it is in another one.
 bool set_transfer_hash(db::Transaction& tx, TransferId id, TransferState state,
                        const chain::Hash& hash);

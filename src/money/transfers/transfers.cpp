@@ -16,6 +16,7 @@
 #include "transfers/call_back.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
+#include "transfers/told.hpp"
 #include "wallets/wallets.hpp"
 
 namespace berth::transfers {
@@ -74,10 +75,9 @@ void end_waiting(db::Context context, AddressId address) {
         if (!delete_confirmation(context.tx, waiting.confirmation_id))
             continue;  // used at this very moment
         if (waiting.transfer_id)
-            move_transfer(context.tx, *waiting.transfer_id,
+            move_transfer(context, *waiting.transfer_id,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::CANCELLED,
-                           "its address was removed"},
-                          context.now);
+                           "its address was removed"});
     }
 }
 
@@ -240,6 +240,7 @@ TransferAccepted Transfers::begin(api::Call& call, const TransferRow& transfer,
                                   const accounts::Account& account) const {
     require_payments();
     add_transfer(call.tx(), transfer);
+    tell(call.context(), transfer);
     lock_transfer({call.tx(), call.random, call.now}, transfer);
     note_address_use(call.tx(), transfer.address_id, call.now);
     if (account.email)
@@ -270,6 +271,7 @@ TransferAccepted Transfers::park(api::Call& call, TransferRow transfer,
     const ConfirmationRow confirmation = ask_confirmation(call, account, address, &transfer);
     transfer.address_id = confirmation.address_id;
     add_transfer(call.tx(), transfer);
+    tell(call.context(), transfer);
     TransferAccepted accepted;
     accepted.state = AcceptedState::AWAITING_EMAIL_CONFIRMATION;
     name_transfer(transfer, accepted.withdrawal_id, accepted.payout_id);
@@ -461,7 +463,7 @@ void Transfers::go_on(api::Call& call, const ConfirmationRow& confirmation,
                     goes       ? ""
                     : !payable ? "the token refuses payments to this address"
                                : "the balance did not cover it any more"};
-    if (!move_transfer(call.tx(), transfer->transfer_id, step, call.now))
+    if (!move_transfer(call.context(), transfer->transfer_id, step))
         throw Problem(Code::conflict, "this transfer was called off");
     name_transfer(*transfer, confirmed.withdrawal_id, confirmed.payout_id);
     if (!goes) {
@@ -475,16 +477,17 @@ void Transfers::go_on(api::Call& call, const ConfirmationRow& confirmation,
     confirmed.state = ConfirmedState::INTENT;
 }
 
-std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max) {
+std::int64_t expire_confirmations(const db::Context& context, std::int64_t rows_max) {
+    db::Transaction& tx = context.tx;
+    const Time now = context.now;
     const auto over = find_expired_confirmations(tx, now, rows_max);
     for (const ConfirmationRow& confirmation : over) {
         if (!delete_confirmation(tx, confirmation.confirmation_id))
             continue;  // used at this very moment
         if (confirmation.transfer_id)
-            move_transfer(tx, *confirmation.transfer_id,
+            move_transfer(context, *confirmation.transfer_id,
                           {TransferState::AWAITING_EMAIL_CONFIRMATION, TransferState::EXPIRED,
-                           "its link was not used in time"},
-                          now);
+                           "its link was not used in time"});
         delete_expired_address(tx, confirmation.address_id, now);
     }
     return static_cast<std::int64_t>(over.size());

@@ -82,6 +82,6 @@ private:
 void lock_transfer(ledger::Context context, const TransferRow& transfer);
 
 // Ends up to `rows_max` confirmations whose time is over, with what waited for them; how many.
-std::int64_t expire_confirmations(db::Transaction& tx, Time now, std::int64_t rows_max);
+std::int64_t expire_confirmations(const db::Context& context, std::int64_t rows_max);
 
 }  // namespace berth::transfers

@@ -103,9 +103,6 @@ public:
     // its beginning. Returns when that time is over or the service stops: the handler then answers
     // with what there is. Only a handler that does not write may wait.
     void wait_for(const WakeKey& key, Duration at_most) const;
-    // Wakes who waits for the key, once what this handler did is committed.
-    void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
-    const std::vector<WakeKey>& wakes() const { return wakes_; }
 
     // Of a handler that only reads: what must be in the records before its answer leaves, such as
     // that an operator has looked. It is written in a transaction of its own; if that fails, so
@@ -135,7 +132,6 @@ private:
     db::Transaction* tx_;
     std::optional<Duration> waited_;
     const Approval* approval_;
-    std::vector<WakeKey> wakes_;
     std::vector<Note> notes_;
     http::Headers headers_;
     bool store_ = true;

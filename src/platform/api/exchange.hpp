@@ -28,7 +28,6 @@ struct Service::Exchange {
     std::shared_ptr<const void> arguments{};
     std::shared_ptr<const void> facts{};  // what an asking route learned
     IdempotencyKey key{};
-    std::vector<WakeKey> wakes{};     // for after the commit
     std::vector<Call::Note> notes{};  // of a read, for before its answer
 
     using SteadyClock = std::chrono::steady_clock;

@@ -263,6 +263,7 @@ std::string_view meaning(Code code) {
         Row{Code::command_expired, "the command is too old"},
         Row{Code::unsupported_protocol_version, "the protocol version is not spoken here"},
         Row{Code::unknown_command_kind, "the kind of command is not known here"},
+        Row{Code::events_expired, "events after that number are no longer kept, or not there yet"},
     };
     for (const Row& row : rows)
         if (row.code == code) return row.text;
@@ -389,6 +390,39 @@ json::object paths(const Router& router, Schemas& schemas) {
     return out;
 }
 
+// The envelope, with what this one has in the place of its open member.
+json::object pushed_schema(const Pushed& pushed, Schemas& schemas) {
+    json::object own;
+    own["type"] = {{"type", "string"}, {"const", pushed.name}};
+    own[pushed.member] = schemas.of(*pushed.content, Use::response);
+    return {{"allOf", json::array{schemas.of(*pushed.envelope, Use::response),
+                                  json::object{{"type", "object"}, {"properties", own}}}}};
+}
+
+json::object webhooks(const Router& router, Schemas& schemas) {
+    json::object out;
+    for (const Pushed& pushed : router.pushed()) {
+        std::string id = fmt::format("told_{}", pushed.name);
+        std::replace(id.begin(), id.end(), '.', '_');
+        json::object example = wire::example(*pushed.envelope).as_object();
+        example["type"] = pushed.name;
+        example[pushed.member] = wire::example(*pushed.content);
+        json::object call{
+            {"operationId", id},
+            {"x-group", "events"},
+            {"summary", pushed.about},
+            {"security", json::array{}},
+            {"requestBody",
+             {{"required", true},
+              {"content", json_content(pushed_schema(pushed, schemas), std::move(example))}}},
+            {"responses",
+             {{"2XX", {{"description", "It was taken; the next one follows."}}},
+              {"4XX", {{"description", "It was not, and is tried again for a while."}}}}}};
+        out[pushed.name] = json::object{{"post", std::move(call)}};
+    }
+    return out;
+}
+
 json::object components(const Schemas& schemas) {
     return {{"parameters",
              {{"IdempotencyKey",
@@ -430,6 +464,7 @@ std::string openapi(const Router& router) {
         {"servers", json::array{{{"url", "/"}, {"description", "The service that printed this."}}}},
         {"tags", tags()}};
     document["paths"] = paths(router, schemas);
+    if (!router.pushed().empty()) document["webhooks"] = webhooks(router, schemas);
     document["components"] = components(schemas);
     return wire::indented(document);
 }

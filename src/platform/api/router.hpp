@@ -88,6 +88,16 @@ struct Entry {
     std::function<void(std::string_view body, wire::Errors&)> check_answer;
 };
 
+// A message that the service sends by itself to whom an account has named: an envelope whose one
+// member is of another type in each.
+struct Pushed {
+    std::string_view name;   // "rental.running", which the envelope has as `type`
+    std::string_view about;  // when it is sent, as a sentence
+    const wire::Type* envelope = nullptr;
+    std::string_view member;  // of the envelope
+    const wire::Type* content = nullptr;
+};
+
 class Router {
 public:
     Router();
@@ -120,6 +130,10 @@ public:
     // In the order they were added.
     const std::vector<std::unique_ptr<Entry>>& entries() const { return entries_; }
 
+    // For the specification alone.
+    void add_pushed(const Pushed& pushed) { pushed_.push_back(pushed); }
+    const std::vector<Pushed>& pushed() const { return pushed_; }
+
 private:
     struct Node;
 
@@ -136,6 +150,7 @@ private:
     void insert(Entry entry);
 
     std::vector<std::unique_ptr<Entry>> entries_;
+    std::vector<Pushed> pushed_;
     std::unique_ptr<Node> root_;
 };
 

@@ -79,7 +79,9 @@ bool is_dry_run(const Entry& entry, const Input& input) {
 Service::Service(const Parts& parts)
     : parts_(parts),
       cursors_(parts.cursor_secret, parts.other_cursor_secrets),
-      notifier_(parts.database, parts.topics) {
+      notifier_(parts.database, parts.topics),
+      listening_(
+          parts.database.wakes().listen([this](const WakeKey& key) { notifier_.wake(key); })) {
     for (const auto& entry : parts_.router.entries())
         check(entry->route.access == Access::anyone ||
                   parts_.authenticators.of(entry->route.access) != nullptr,
@@ -186,6 +188,10 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
             visit->reply(attempt(exchange));
             return;
         } catch (const NothingYet& yet) {
+            // A credential may end while its request waits, so that it is identified again. A
+            // machine signs for one look alone, and its handler finds out whether it has left.
+            if (exchange.route().access != Access::machine)
+                exchange.admitted = exchange.identified = false;
             Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
                                     visit->request.client, [this, visit](Notifier::Turn turn) {
                                         return pool_->post([this, visit, turn] { proceed(visit); },
@@ -438,7 +444,6 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
         if (exchange.keyed) store_answer(*tx, exchange.key, {Deferred::status, later.body});
         return respond(exchange, Deferred::status, later.body);
     }
-    exchange.wakes = call.wakes();
     exchange.notes = call.notes();
     require(call.step_up_checked(), "a handler asks for the step-up that its route declares");
     const int status = call.status() != 0 ? call.status() : route.status;
@@ -472,10 +477,7 @@ void Service::offer_compressed(Exchange& exchange, http::Response& response) {
 
 http::Response Service::write(Exchange& exchange) {
     try {
-        http::Response response =
-            parts_.database.write([&](db::Transaction& tx) { return write_once(exchange, tx); });
-        for (const WakeKey& key : exchange.wakes) notifier_.wake(key);
-        return response;
+        return parts_.database.write([&](db::Transaction& tx) { return write_once(exchange, tx); });
     } catch (const db::OutcomeUnknown&) {
         return settle_unknown(exchange);
     }
@@ -497,7 +499,6 @@ http::Response Service::rehearse(Exchange& exchange) {
 }
 
 http::Response Service::write_once(Exchange& exchange, db::Transaction& tx) {
-    exchange.wakes.clear();
     if (exchange.keyed)
         if (auto stored = claim_key(tx, exchange.key, exchange.now))
             return respond(exchange, stored->status, std::move(stored->body));

@@ -112,6 +112,7 @@ private:
     std::atomic<std::uint64_t> refused_to_machines_{0};
     LogLimiter queue_full_{std::chrono::seconds(1)};
     Notifier notifier_;
+    db::Wakes::Listening listening_;  // to what is committed, for the notifier
 };
 
 }  // namespace berth::api

@@ -16,8 +16,10 @@ inline constexpr std::string_view enrollment = "bre_";
 inline constexpr std::string_view endpoint_key = "bek_";    // of a job, for its renter
 inline constexpr std::string_view endpoint_token = "bet_";  // of a machine test
 
-inline constexpr std::array<std::string_view, 8> prefixes{api_key,      session,       sign_in_link,
-                                                          confirmation, objection,     enrollment,
-                                                          endpoint_key, endpoint_token};
+inline constexpr std::string_view webhook_secret = "whsec_";  // as Standard Webhooks has it
+
+inline constexpr std::array<std::string_view, 9> prefixes{
+    api_key,    session,      sign_in_link,   confirmation,  objection,
+    enrollment, endpoint_key, endpoint_token, webhook_secret};
 
 }  // namespace berth::issued

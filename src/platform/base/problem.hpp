@@ -30,9 +30,10 @@ enum class Code {
     command_expired,
     unsupported_protocol_version,
     unknown_command_kind,
+    events_expired,
 };
 
-inline constexpr int code_count = static_cast<int>(Code::unknown_command_kind) + 1;
+inline constexpr int code_count = static_cast<int>(Code::events_expired) + 1;
 
 // The name on the wire, such as "VERSION_CONFLICT", and the HTTP status that goes with it.
 std::string_view code_name(Code code);

@@ -330,7 +330,7 @@ struct Prefix {
     std::string_view text;
     std::size_t letters_min;
 };
-constexpr std::array<Prefix, 22> prefixes{{
+constexpr std::array<Prefix, 23> prefixes{{
     {"sk-", 16},     {"sk_live_", 8},
     {"sk_test_", 8}, {"rk_live_", 8},
     {"ghp_", 16},    {"gho_", 16},
@@ -342,6 +342,7 @@ constexpr std::array<Prefix, 22> prefixes{{
     {"AIza", 20},    {"npm_", 16},
     {"xprv", 50},    {"tprv", 50},
     {"nsec1", 20},   {"AGE-SECRET-KEY-1", 20},
+    {"whsec_", 16},
 }};
 
 bool is_base58(char c) {

@@ -6,6 +6,7 @@
 // commit is durable.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <exception>
@@ -16,11 +17,14 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/wake.hpp"
 #include "db/changes.hpp"
 #include "db/query.hpp"
+#include "db/wakes.hpp"
 
 namespace berth::db {
 
@@ -63,6 +67,18 @@ public:
 private:
     std::string message_;
     bool constraint_;
+};
+
+class Transaction;
+
+// What a transaction gathers while it runs and writes as its very last statements, when every other
+// row that it needs is locked. See Transaction::before_commit.
+class Batch {
+public:
+    virtual ~Batch() = default;
+    virtual void write(Transaction& tx) = 0;
+    // Batches are written in this order, so that all transactions lock in one order.
+    virtual int turn() const { return 0; }
 };
 
 // A transaction in progress. SQL is one statement with $1, $2, … and must be text that lives as
@@ -118,16 +134,50 @@ public:
     virtual Result finish(Ticket ticket) = 0;
 
     // Runs `work` and undoes what it wrote; gives what it returned. Rows that only `work` locked
-    // are free again. What it throws ends the transaction like anything else, and is not to be
-    // caught within it.
+    // are free again, and what it gathered for the end is forgotten. What it throws ends the
+    // transaction like anything else, and is not to be caught within it.
     template <class Function>
     auto rehearse(Function&& work) {
         run("SAVEPOINT rehearsal");
+        auto batches = std::exchange(batches_, {});
+        auto wakes = std::exchange(wakes_, {});
         auto found = work();
+        batches_ = std::move(batches);
+        wakes_ = std::move(wakes);
         run("ROLLBACK TO SAVEPOINT rehearsal");
         run("RELEASE SAVEPOINT rehearsal");
         return found;
     }
+
+    // The batch of this type, made when it is first asked for. Its write() runs once, after the
+    // closure and before the commit; a closure that runs again gathers anew.
+    template <class SomeBatch>
+    SomeBatch& before_commit() {
+        for (const auto& each : batches_)
+            if (auto* found = dynamic_cast<SomeBatch*>(each.get())) return *found;
+        batches_.push_back(std::make_unique<SomeBatch>());
+        return static_cast<SomeBatch&>(*batches_.back());
+    }
+    // For who ends transactions: writes what was gathered.
+    void write_batches() {
+        std::sort(batches_.begin(), batches_.end(),
+                  [](const auto& a, const auto& b) { return a->turn() < b->turn(); });
+        for (std::size_t i = 0; i < batches_.size(); ++i) batches_[i]->write(*this);
+        batches_.clear();
+    }
+
+    // Of a transaction that only reads, which would lose it.
+    void require_no_batches() const {
+        require(batches_.empty(), "what is written at the end is gathered where one writes");
+    }
+
+    // Wakes who waits for the key, in this process, once the transaction is committed.
+    void wake_after_commit(WakeKey key) {
+        for (const WakeKey& each : wakes_)
+            if (each.topic == key.topic && each.name == key.name) return;
+        wakes_.push_back(std::move(key));
+    }
+    const std::vector<WakeKey>& wakes() const { return wakes_; }
 
     // Several statements without parameters: migrations.
     virtual void script(std::string_view sql) = 0;
@@ -140,6 +190,10 @@ public:
 
 protected:
     virtual Ticket begin_statement(std::string_view sql, std::span<const Param> params) = 0;
+
+private:
+    std::vector<std::unique_ptr<Batch>> batches_;
+    std::vector<WakeKey> wakes_;
 };
 
 // What an operation inside a transaction is given.
@@ -161,6 +215,8 @@ public:
     virtual std::uint64_t changes() const = 0;
     // Whether a transaction of this process touched the id within the last seconds.
     virtual bool is_touched(const Uuid& id) const = 0;
+    // Who is told of keys that were to be woken after a commit.
+    Wakes& wakes() { return wakes_; }
     // For how long the one writer, where there is one, has been at what it writes now: until it is
     // done nobody else writes.
     virtual Duration writing_for() const { return {}; }
@@ -179,6 +235,9 @@ public:
 protected:
     virtual void run_write(const Work& work) = 0;
     virtual void run_read(const Work& work) = 0;
+
+    // In front of the engines' own members, which use it to their end.
+    Wakes wakes_;
 
 private:
     template <class Function>

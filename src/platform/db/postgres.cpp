@@ -162,6 +162,10 @@ private:
         try {
             const NestingGuard guard(this);
             work(transaction);
+            if (mode == Mode::write)
+                transaction.write_batches();
+            else
+                transaction.require_no_batches();
         } catch (...) {
             thrown = std::current_exception();
         }
@@ -170,10 +174,14 @@ private:
         } catch (const OutcomeUnknown&) {
             if (transaction.has_changes()) changes_.note();
             connection.drop();
+            wakes_.tell(transaction.wakes());
             throw;
         }
         if (transaction.has_changes()) changes_.note();
-        if (thrown || transaction.failure()) transaction.roll_back();
+        if (thrown || transaction.failure())
+            transaction.roll_back();
+        else
+            wakes_.tell(transaction.wakes());
         if (!connection->usable()) connection.drop();
         if (thrown && !transaction.failure().retryable()) std::rethrow_exception(thrown);
         return transaction.failure();

@@ -22,7 +22,7 @@ public:
           }) {
         if (options.read_only) return;
         lock_.emplace(path);
-        writer_.emplace(path, options, this, changes_);
+        writer_.emplace(path, options, this, changes_, wakes_);
     }
 
     Engine engine() const override { return Engine::sqlite; }
@@ -47,6 +47,7 @@ protected:
         try {
             const NestingGuard guard(this);
             work(transaction);
+            transaction.require_no_batches();
             if (transaction.failure()) transaction.failure().raise();
         } catch (...) {
             end_read(connection);

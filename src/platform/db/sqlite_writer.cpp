@@ -17,11 +17,12 @@ constexpr int log_frames_max = 16384;
 }  // namespace
 
 SqliteWriter::SqliteWriter(const std::string& path, const Options& options, const void* database,
-                           Changes& changes)
+                           Changes& changes, const Wakes& wakes)
     : path_(path),
       options_(options),
       database_(database),
       changes_(changes),
+      wakes_(wakes),
       connection_(std::make_unique<SqliteConnection>(path, SqliteConnection::Access::write)) {
     check(options.group_max >= 1 && options.write_queue_max >= 1, "the writer has room to work");
     if (options.writer_thread) thread_ = std::thread([this] { loop(); });
@@ -128,6 +129,7 @@ void SqliteWriter::take_jobs(Group& group) {
 Failure SqliteWriter::run_group(Group& group) {
     if (const Failure failure = ensure_connection()) return failure;
     kept_ = 0;
+    to_wake_.clear();
     for (std::size_t i = 0; i < group.size(); ++i) {
         if (const Failure failure = run_job(*group[i])) return failure;
         if (i + 1 == group.size() && options_.writer_thread) take_jobs(group);
@@ -156,7 +158,9 @@ Failure SqliteWriter::run_job(Job& job) {
         const NestingGuard guard(database_);
         const LogScope scope(job.request);
         job.work(transaction);
+        transaction.write_batches();
         if (transaction.failure()) transaction.failure().raise();
+        to_wake_.insert(to_wake_.end(), transaction.wakes().begin(), transaction.wakes().end());
         has_changes_ = has_changes_ || transaction.has_changes();
         check(connection_->in_transaction(), "a closure leaves COMMIT and ROLLBACK to the writer");
         ++kept_;
@@ -185,6 +189,7 @@ Failure SqliteWriter::commit() {
     Failure failure;
     if (connection_->in_transaction()) execute("COMMIT", failure);
     if (std::exchange(has_changes_, false)) changes_.note();
+    if (!failure) wakes_.tell(to_wake_);
     return failure;
 }
 

@@ -26,7 +26,7 @@ class SqliteWriter {
 public:
     // `database` is what closures must not open a second transaction of.
     SqliteWriter(const std::string& path, const Options& options, const void* database,
-                 Changes& changes);
+                 Changes& changes, const Wakes& wakes);
     ~SqliteWriter();
     SqliteWriter(const SqliteWriter&) = delete;
     SqliteWriter& operator=(const SqliteWriter&) = delete;
@@ -72,7 +72,9 @@ private:
     const Options options_;
     const void* const database_;
     Changes& changes_;
+    const Wakes& wakes_;
     bool has_changes_ = false;                      // the open transaction
+    std::vector<WakeKey> to_wake_;                  // when it is committed
     std::unique_ptr<SqliteConnection> connection_;  // none after it had to be given up
     std::size_t kept_ = 0;         // closures that succeeded in the open transaction
     int checkpointed_frames_ = 0;  // length of the log when it was last copied

@@ -30,6 +30,7 @@ struct Incoming {
     CURL* handle;
     Response response;
     bool too_large = false;
+    bool is_cut = false;
 };
 
 using Handle = std::unique_ptr<CURL, FreeEasy>;
@@ -105,6 +106,17 @@ List header_list(const Outbound& request) {
     return list;
 }
 
+// Whatever the host and port of the URL: the port stays, and a kept connection is used again only
+// where it goes to the same address.
+List dialled_list(const Outbound& request) {
+    List list;
+    const std::string& address = request.dialled_address;
+    if (address.empty()) return list;
+    append(list, address.find(':') == std::string::npos ? fmt::format("::{}:", address)
+                                                        : fmt::format("::[{}]:", address));
+    return list;
+}
+
 long status_of(CURL* handle) {
     long status = 0;
     ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &status);
@@ -126,7 +138,13 @@ std::size_t take_body(char* data, std::size_t, std::size_t count, void* into) {
         incoming.request.take({data, count});
         return count;
     }
-    incoming.too_large = count > incoming.request.response_bytes_max - body.size();
+    const std::size_t room = incoming.request.response_bytes_max - body.size();
+    if (count > room && incoming.request.cuts_response) {
+        body.append(data, room);
+        incoming.is_cut = true;
+        return 0;
+    }
+    incoming.too_large = count > room;
     if (incoming.too_large) return 0;
     body.append(data, count);
     return count;
@@ -216,7 +234,8 @@ Response CurlClient::send(const Outbound& request) {
     const Borrowed borrowed;
     CURL* const handle = borrowed.get();
     const List headers = header_list(request);
-    Incoming incoming{request, handle, {}, false};
+    Incoming incoming{request, handle, {}};
+    const List dialled = dialled_list(request);
     incoming.response.content_type.clear();
     char reason[CURL_ERROR_SIZE] = {};
 
@@ -224,6 +243,7 @@ Response CurlClient::send(const Outbound& request) {
     set_method(handle, request);
     set(handle, CURLOPT_URL, request.url.c_str());
     set(handle, CURLOPT_HTTPHEADER, headers.get());
+    if (dialled != nullptr) set(handle, CURLOPT_CONNECT_TO, dialled.get());
     set(handle, CURLOPT_ERRORBUFFER, reason);
     set(handle, CURLOPT_WRITEFUNCTION, take_body);
     set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&incoming));
@@ -232,7 +252,7 @@ Response CurlClient::send(const Outbound& request) {
     const CURLcode code = ::curl_easy_perform(handle);
 
     if (incoming.too_large) throw TransportError("the answer is too large");
-    if (code != CURLE_OK)
+    if (code != CURLE_OK && !incoming.is_cut)
         throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code),
                              was_sent(handle));
     incoming.response.status = static_cast<int>(status_of(handle));

@@ -20,6 +20,11 @@ struct Outbound {
     Duration connect_max = std::chrono::seconds(5);
     Duration total_max = std::chrono::seconds(15);
     std::size_t response_bytes_max = 4 * 1024 * 1024;
+    // What an answer has beyond that is left out, and not waited for; else it is a fault.
+    bool cuts_response = false;
+    // The address that is dialled for the host of `url`, which was judged before (resolve.hpp);
+    // certificates are those of the host. Empty: whichever the system finds for it.
+    std::string dialled_address{};
     std::string ca_file{};  // empty: the system's certificates
     // SHA-256 of the public key that the other side must have; then it needs no certificate that
     // anybody vouches for. Empty: it does.

@@ -336,6 +336,7 @@ void Connection::put_answer(Response response) {
     }
     incoming_.reset();
     if (response.source) return start_stream(std::move(response));
+    keep_alive_ = keep_alive_ && !response.close;
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     phase_ = close ? Phase::last_answer : Phase::head;
     const std::string_view body = response.shared_body ? *response.shared_body : response.body;
@@ -375,7 +376,7 @@ void Connection::begin_stream(Response head) {
     for (const Headers::Field& field : streamed_->headers)
         if (!head.headers.find(field.name)) head.headers.add(field.name, field.value);
     // An HTTP/1.0 client knows the end of the body by the end of the connection.
-    keep_alive_ = keep_alive_ && !version_1_0_ && !streamed_->switched;
+    keep_alive_ = keep_alive_ && !version_1_0_ && !streamed_->switched && !head.close;
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     const HeadOptions options{.date_line = around_.date_line,
                               .body_bytes = 0,

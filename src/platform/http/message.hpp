@@ -91,6 +91,7 @@ struct Response {
     // Set: the answer is what this writes. It gives status and type itself; `headers` are added.
     std::shared_ptr<Source> source{};
     std::shared_ptr<Verdict> verdict{};  // with go_on_status: the request has it when it comes back
+    bool close = false;                  // the connection ends with this answer
 };
 
 // How the body of a request is read.

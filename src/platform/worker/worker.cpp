@@ -34,7 +34,6 @@ void Attempt::finish(const std::function<void(db::Transaction&)>& effect) {
         const bool ours = parts_.every ? repeat_task(tx, lease, parts_.clock.now() + *parts_.every)
                                        : end_task(tx, lease);
         if (!ours) throw LeaseLost();
-        wakes_.clear();
         effect(tx);
     });
     finished_ = true;
@@ -217,8 +216,6 @@ void Worker::run_claim(const Claim& claim) {
     try {
         kind.run(attempt);
         if (!attempt.finished()) attempt.finish([](db::Transaction&) {});
-        if (options_.wake)
-            for (const WakeKey& key : attempt.wakes()) options_.wake(key);
     } catch (const LeaseLost&) {
         log(Level::warn, "task_lease_lost", {{"kind", kind.name}});
     } catch (const db::Unavailable& away) {
@@ -276,7 +273,7 @@ void Worker::settle_given_up() {
                 if (one.why.empty())
                     return_task(tx, lease, one.run_at);
                 else if (one.dead)
-                    bury_task(tx, lease, one.why);
+                    bury(tx, one);
                 else
                     postpone_task(tx, lease, one.run_at, one.why);
             }
@@ -286,6 +283,12 @@ void Worker::settle_given_up() {
         given_up_.insert(given_up_.end(), all.begin(), all.end());
         throw;
     }
+}
+
+void Worker::bury(db::Transaction& tx, const GivenUp& one) {
+    // Without its lease it is another worker's, who may finish it yet.
+    if (!bury_task(tx, {one.claim.task.id, one.claim.lease}, one.why)) return;
+    if (options_.on_dead) options_.on_dead({tx, random_, clock_.now()}, one.claim.task);
 }
 
 void Worker::heartbeat_loop() {

@@ -18,7 +18,6 @@
 
 #include "base/check.hpp"
 #include "base/log_limiter.hpp"
-#include "base/wake.hpp"
 #include "db/migrate.hpp"
 #include "settings/live.hpp"
 
@@ -78,13 +77,9 @@ public:
     // when the lease is not ours any more.
     void finish(const std::function<void(db::Transaction&)>& effect);
     bool finished() const { return finished_; }
-    // For `effect`: wakes who waits for the key, once the effect is committed.
-    void wake_after_commit(WakeKey key) { wakes_.push_back(std::move(key)); }
-    const std::vector<WakeKey>& wakes() const { return wakes_; }
 
 private:
     Parts parts_;
-    std::vector<WakeKey> wakes_;
     bool finished_ = false;
 };
 
@@ -114,8 +109,9 @@ struct Options {
     Duration lease = std::chrono::seconds(8);
     // How long stop() waits for attempts in progress before it gives their leases back.
     Duration patience = std::chrono::seconds(5);
-    Wake wake = {};                            // told of what attempts have committed
     const settings::Live* settings = nullptr;  // what attempts read; none: they read none
+    // For whoever is to know that a task is dead, in the transaction that buries it.
+    std::function<void(const db::Context&, const Task&)> on_dead = {};
 };
 
 class Worker {
@@ -159,6 +155,7 @@ private:
     void try_again_soon(const Claim& claim, std::string_view why);
     void give_up(GivenUp given_up);
     void settle_given_up();
+    void bury(db::Transaction& tx, const GivenUp& one);
     void plant_recurring();
     void loop(std::string_view due_sql);
     void heartbeat_loop();

@@ -197,6 +197,12 @@ constexpr Command admin_table[] = {
               "HOST=account_id EMAIL=email GROSS=gross_micro FEE=fee_micro EARNED=earned_micro "
               "PAID=paid_micro",
               "What each host earned in a year.", "items"),
+    {.words = "admin events",
+     .help = "What operators should know of; what happens now with --follow.",
+     .access = Access::session,
+     .run = show_operator_events,
+     .flags = event_flags,
+     .uses = "GET /api/v1/admin/events"},
     reading("admin pending list", "/api/v1/admin/pending-actions",
             &wire::type_of<four_eyes::PendingQuery>,
             "PENDING=pending_action_id STATE=state ACTION=action TARGET=target.id "

@@ -104,7 +104,7 @@ constexpr Command market_table[] = {
      .run = wait_for_rental,
      .flags = wait_flags,
      .operands = "[RENTAL]",
-     .uses = "GET /api/v1/jobs/{id}"},
+     .uses = "GET /api/v1/jobs/{id}, GET /api/v1/events"},
     {.words = "rentals chat",
      .help = "Talks to the model of a rental.",
      .run = chat,
@@ -172,6 +172,11 @@ constexpr Command market_table[] = {
      .body = &wire::type_of<rentals::StopJob>,
      .help = "Ends a rental.",
      .preset = {"reason", "stopped by its renter"}},
+    {.words = "events",
+     .help = "What happened to rentals, machines and money; what happens now with --follow.",
+     .run = show_events,
+     .flags = event_flags,
+     .uses = "GET /api/v1/events"},
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Renting: one key for quote and reservation, so that a command that was killed can be repeated.
 #include <fmt/format.h>
 
-#include <thread>
+#include <algorithm>
 
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
@@ -16,7 +16,9 @@ namespace {
 
 using rentals::JobState;
 
-constexpr Duration look_every = std::chrono::milliseconds(500);
+// A wait at the server; where progress is shown it is looked at in between.
+constexpr std::chrono::seconds event_wait_max{30};
+constexpr std::chrono::seconds progress_every{3};
 constexpr int templates_max = 100;
 
 struct ChosenTemplate {
@@ -175,6 +177,25 @@ bool has_reached(JobState now, JobState wanted) {
     return now > wanted;
 }
 
+// The number of the last event there is: what is read afterwards is no older.
+std::string newest_event(Context& context) {
+    return Reading(context.api().get("/api/v1/events?limit=1").body).text("newest");
+}
+
+// Returns when something happened to the rental, or nothing did for a while; up to which event.
+std::string await_event(Context& context, const std::string& rental, const std::string& after,
+                        std::chrono::seconds left) {
+    const auto longest = context.console().err_is_terminal() ? progress_every : event_wait_max;
+    try {
+        const std::string path = fmt::format("/api/v1/events?subject={}&after={}&wait_s={}", rental,
+                                             after, std::min(left, longest).count());
+        return Reading(context.api().get(path).body).text("through");
+    } catch (const Failure& failure) {
+        if (failure.body.find("\"EVENTS_EXPIRED\"") == std::string::npos) throw;
+        return newest_event(context);
+    }
+}
+
 JobState wanted_state(Context& context) {
     std::string name = context.arguments().get("for", "running");
     std::transform(name.begin(), name.end(), name.begin(), to_upper);
@@ -280,6 +301,7 @@ int wait_for_rental(Context& context) {
         return 0;
     }
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
+    std::string seen = newest_event(context);
     while (true) {
         const std::string body = context.api().send(ask).body;
         const auto job = read_answer<rentals::Job>(body, "rental");
@@ -305,13 +327,15 @@ int wait_for_rental(Context& context) {
             throw Failure(Exit::rental_failed,
                           fmt::format("the rental is {}: {}", enum_name(job.state), why));
         }
-        if (std::chrono::steady_clock::now() + look_every > deadline) {
+        const auto left =
+            std::chrono::ceil<std::chrono::seconds>(deadline - std::chrono::steady_clock::now());
+        if (left <= std::chrono::seconds(0)) {
             context.console().progress("");
             throw Failure(Exit::timed_out,
                           fmt::format("after {} the rental is still {}", duration_text(*seconds),
                                       progress_text(job)));
         }
-        std::this_thread::sleep_for(look_every);
+        seen = await_event(context, to_string(job.job_id), seen, left);
     }
 }
 

@@ -1,6 +1,9 @@
 // Commands that are more than one request.
 #pragma once
 
+#include <array>
+
+#include "cli/command.hpp"
 #include "cli/context.hpp"
 
 namespace berth::cli {
@@ -19,6 +22,18 @@ int log_in(Context& context);
 int log_out(Context& context);
 int revoke_key(Context& context);
 int print_code(Context& context);  // berth authenticator code
+
+int show_events(Context& context);
+int show_operator_events(Context& context);
+// Of both.
+inline constexpr auto event_flags = std::to_array<OwnFlag>({
+    {"follow", "", "go on with what happens, until it is ended"},
+    {"types", "TYPE,…", "only these, such as rental.running or rental.*"},
+    {"subject", "ID", "only what is about this rental, machine, withdrawal"},
+    {"after", "NUMBER", "what follows this number",
+     "the latest, with --types or --subject all that is kept; with --follow, from now on"},
+    {"limit", "NUMBER", "how many at most, without --follow", "20"},
+});
 
 int check_everything(Context& context);  // berth doctor
 int call_api(Context& context);

@@ -18,6 +18,7 @@
 #include "server/secrets.hpp"
 #include "server/simulation.hpp"
 #include "server/status.hpp"
+#include "server/told.hpp"
 #include "server/treasury_commands.hpp"
 
 namespace berth::server {
@@ -120,7 +121,10 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     worker_options.threads =
         static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
     worker_options.settings = &live_;
-    worker_options.wake = [this](const WakeKey& key) { service_->notifier().wake(key); };
+    worker_options.on_dead = [](const db::Context& context, const worker::Task& task) {
+        events::tell_operators(context, operations_task_dead, task.id,
+                               TaskDeadFacts{task.kind, {task.attempt}});
+    };
     auto kinds = features_->tasks({*database_, clock_, random_, *transport_, live_});
     for (const worker::Kind& kind : kinds)
         if (kind.every) features_->recurring.push_back(kind.name);
@@ -131,8 +135,10 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     features_->host_agents.connect(*database_);
     features_->host_agents.set_refused([this] { return service_->refused_to_machines(); });
     features_->relay.connect(*database_, clock_);
+    features_->delivery.connect(*database_, clock_, random_);
     declare_routes(overrides);
-    std::vector<api::Topic> topics{machines::commands_topic(clock_)};
+    std::vector<api::Topic> topics{machines::commands_topic(clock_),
+                                   delivery::events_topic(*database_, clock_)};
     topics.insert(topics.end(), overrides.topics.begin(), overrides.topics.end());
     api::Authenticators callers = features_->authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
@@ -151,6 +157,7 @@ machines::HostAgents& App::host_agents() { return features_->host_agents; }
 catalog::Catalog& App::catalog() { return features_->catalog; }
 rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
+delivery::Delivery& App::delivery() { return features_->delivery; }
 
 void App::declare_routes(const Overrides& overrides) {
     const auto reference = std::make_shared<Reference>(router_);
@@ -253,7 +260,9 @@ bool App::try_to_begin() {
     if (server_) features_->host_agents.start(clock_);
     if (server_) features_->catalog.follow(*database_, clock_);
     if (server_) features_->relay.start();
+    if (server_) features_->delivery.hub().start();
     if (tasks_started_) worker_->start();
+    if (tasks_started_) features_->delivery.couriers().start();
     service_->take_work();
     return true;
 }
@@ -310,13 +319,16 @@ void App::stop() {
     simulation_.reset();
     service_->end_waiting();
     features_->relay.end_in(streams_end_in);
+    features_->delivery.hub().end_all();
     if (server_) server_->stop();
     service_->refuse_work("the server is stopping; try again later");
     if (metrics_server_) metrics_server_->stop();
     pool_.reset();
     pulse_.stop();
     worker_->stop();
+    features_->delivery.couriers().stop();
     features_->relay.stop();
+    features_->delivery.hub().stop();
     features_->host_agents.stop();
     features_->catalog.stop();
     live_.stop();

@@ -28,6 +28,9 @@ class Catalog;
 namespace chain {
 class Chain;
 }
+namespace delivery {
+class Delivery;
+}
 namespace machines {
 class HostAgents;
 }
@@ -93,6 +96,7 @@ public:
     catalog::Catalog& catalog();
     rentals::Rentals& rentals();
     relay::Relay& relay();
+    delivery::Delivery& delivery();
 
     void serve();        // listens and starts the background threads
     void serve_tasks();  // the background threads alone
@@ -111,6 +115,7 @@ private:
     void add_process_metrics();
     void add_money_metrics();
     void add_relay_metrics();
+    void add_webhook_metrics();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();

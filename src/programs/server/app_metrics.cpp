@@ -100,6 +100,10 @@ void App::add_money_metrics() {
 
 void App::add_relay_metrics() {
     const relay::Relay& relay = features_->relay;
+    delivery::Hub& streams = features_->delivery.hub();
+    metrics_.add_gauge("berth_event_streams", "Streams of events that are open.",
+                       [&streams] { return static_cast<double>(streams.open()); });
+    add_webhook_metrics();
     metrics_.add_gauge("berth_relay_open", "Relayed requests that are open.",
                        [&relay] { return static_cast<double>(relay.open()); });
     metrics_.add_counter("berth_relay_remembered_total",
@@ -118,6 +122,23 @@ void App::add_relay_metrics() {
     metrics_.add_counter("berth_relay_completion_tokens_total",
                          "Tokens that engines say they made.",
                          [&totals] { return static_cast<double>(totals.completion_tokens); });
+}
+
+// Of the couriers of this process; what was disabled is counted from its table.
+void App::add_webhook_metrics() {
+    const delivery::Couriers& couriers = features_->delivery.couriers();
+    const delivery::CourierTotals& totals = couriers.totals();
+    metrics_.add_counter("berth_webhook_delivered_total", "Events that webhooks have taken.",
+                         [&totals] { return static_cast<double>(totals.delivered); });
+    metrics_.add_counter("berth_webhook_retried_total",
+                         "Attempts to deliver an event that failed and are made again.",
+                         [&totals] { return static_cast<double>(totals.retried); });
+    metrics_.add_counter("berth_webhook_failed_total",
+                         "Events that a webhook refused for good, or that ended it.",
+                         [&totals] { return static_cast<double>(totals.failed); });
+    metrics_.add_gauge("berth_webhook_oldest_unsent_seconds",
+                       "Age of the oldest event that a webhook was not sent yet.",
+                       [&couriers] { return couriers.oldest_unsent_seconds(); });
 }
 
 }  // namespace berth::server

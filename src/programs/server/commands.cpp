@@ -19,10 +19,12 @@
 #include "base/check.hpp"
 #include "base/log_queue.hpp"
 #include "billing/receipts.hpp"
+#include "events/docs.hpp"
 #include "liabilities/liabilities.hpp"
 #include "liabilities/verify.hpp"
 #include "mail/settings.hpp"
 #include "server/app.hpp"
+#include "server/features.hpp"
 #include "server/ledger_check.hpp"
 #include "server/local_requests.hpp"
 #include "server/schema.hpp"
@@ -251,6 +253,11 @@ int print_settings(const settings::Given& given, bool json) {
         if (db::schema_state(*database, settings::migrations).missing == 0) live.refresh(*database);
     }
     fmt::print("{}", json ? settings::to_json(*live.now()) : settings::to_table(*live.now()));
+    return 0;
+}
+
+int print_events_page() {
+    fmt::print("{}", events::to_markdown(event_registry()));
     return 0;
 }
 

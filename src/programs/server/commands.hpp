@@ -11,6 +11,7 @@ int run_worker(const settings::Given& given);  // likewise, background tasks alo
 int migrate(const settings::Given& given);
 int print_openapi();
 int print_agent_messages();
+int print_events_page();
 // Checks an account's proof of liabilities without asking anybody.
 int verify_liabilities(const std::string& file);
 // `keys` may be empty.

@@ -1,6 +1,8 @@
 #include "server/features.hpp"
 
+#include "accounts/told.hpp"
 #include "admin/leaving.hpp"
+#include "admin/told.hpp"
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "base/check.hpp"
@@ -8,27 +10,39 @@
 #include "block_list/settings.hpp"
 #include "chain/settings.hpp"
 #include "crypto/hash.hpp"
+#include "delivery/census.hpp"
+#include "delivery/settings.hpp"
+#include "delivery/told.hpp"
+#include "events/keeping.hpp"
+#include "four_eyes/told.hpp"
+#include "funding/told.hpp"
 #include "funding/watcher.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
 #include "liabilities/census.hpp"
 #include "liabilities/posts.hpp"
+#include "liabilities/told.hpp"
 #include "machines/census.hpp"
 #include "machines/figures.hpp"
 #include "machines/health_events.hpp"
 #include "machines/settings.hpp"
+#include "machines/told.hpp"
 #include "mail/census.hpp"
 #include "mail/settings.hpp"
+#include "offers/told.hpp"
 #include "recovery/leaving.hpp"
 #include "rentals/census.hpp"
 #include "rentals/figures.hpp"
+#include "rentals/told.hpp"
 #include "server/chain_setup.hpp"
 #include "server/operations.hpp"
+#include "server/told.hpp"
 #include "settings/changes.hpp"
+#include "tickets/told.hpp"
 #include "transfers/census.hpp"
 #include "transfers/evidence.hpp"
-#include "transfers/news.hpp"
 #include "transfers/settler.hpp"
+#include "transfers/told.hpp"
 #include "treasury/treasury.hpp"
 #include "worker/census.hpp"
 
@@ -124,6 +138,16 @@ std::string block_list_of(const settings::Snapshot& start) {
     return path;
 }
 
+// Of what is kept for as many days as operators say by now.
+template <class Section>
+auto kept_for(const settings::Live& live, settings::Whole Section::*days,
+              std::int64_t (*prune)(db::Transaction& tx, Time before, std::int64_t rows)) {
+    return [&live, days, prune](db::Transaction& tx, Time now, std::int64_t rows) {
+        const std::int64_t count = *(live.now()->template get<Section>().*days);
+        return prune(tx, now - std::chrono::hours(24 * count), rows);
+    };
+}
+
 // Of what expired, some at a time.
 auto expiring_credits(Random& random) {
     return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
@@ -131,9 +155,24 @@ auto expiring_credits(Random& random) {
     };
 }
 
+// Likewise of transfers that nobody confirmed.
+auto expiring_confirmations(Random& random) {
+    return [&random](db::Transaction& tx, Time now, std::int64_t rows) {
+        return transfers::expire_confirmations({tx, random, now}, rows);
+    };
+}
+
 http::Reach endpoint_reach_of(const settings::Snapshot& start) {
     return *start.get<Settings>().allow_private_endpoints ? http::Reach::anywhere
                                                           : http::Reach::public_only;
+}
+
+delivery::TargetRules webhook_rules_of(const settings::Snapshot& start, const accounts::Site& site,
+                                       const http::OwnListeners& own_listeners) {
+    const bool anywhere = *start.get<delivery::Settings>().allow_private_webhooks;
+    return {.reach = anywhere ? http::Reach::anywhere : http::Reach::public_only,
+            .own_host = delivery::own_host_of(site.base_url),
+            .own_listeners = &own_listeners};
 }
 
 }  // namespace
@@ -150,7 +189,25 @@ std::vector<db::CensusQuestion> census_questions() {
     add(transfers::census);
     add(ledger::census);
     add(liabilities::census);
+    add(delivery::census);
     return all;
+}
+
+events::Registry event_registry() {
+    events::Registry registry;
+    registry.add(accounts::event_kinds());
+    registry.add(funding::event_kinds());
+    registry.add(transfers::event_kinds());
+    registry.add(machines::event_kinds());
+    registry.add(offers::event_kinds());
+    registry.add(rentals::event_kinds());
+    registry.add(liabilities::event_kinds());
+    registry.add(tickets::event_kinds());
+    registry.add(delivery::event_kinds());
+    registry.add(four_eyes::event_kinds());
+    registry.add(admin::event_kinds());
+    registry.add(event_kinds());
+    return registry;
 }
 
 Features::Features(const settings::Snapshot& start, const Secrets& secrets, chain::Chain* chain_,
@@ -189,6 +246,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       own_keys(keys_of(secrets)),
       liabilities(treasury, chain, liabilities_key(secrets)),
       posting_key(posting_key_of(secrets)),
+      event_kinds(event_registry()),
+      delivery({event_kinds, sealer, client, webhook_rules_of(start, site, own_listeners),
+                *start.get<delivery::Settings>().webhook_ca_file, outbox, site}),
       tickets(site, outbox, knows_transaction),
       closing(outbox, above_closing()),
       recoveries(site, outbox),
@@ -209,6 +269,7 @@ void Features::add_routes(api::Router& router) {
     funding.add_routes(router);
     transfers.add_routes(router);
     liabilities.add_routes(router);
+    delivery.add_routes(router);
     tickets.add_routes(router);
     closing.add_routes(router);
     recoveries.add_routes(router);
@@ -266,16 +327,16 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("sweep_commands", machines::sweep_commands),
         prune("prune_machine_days", machines::prune_days),
         prune("prune_test_results",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days = *live.now()->get<machines::Settings>().test_results_kept_days;
-                  return machines::prune_runs(tx, now - std::chrono::hours(24 * days), rows);
-              }),
+              kept_for(parts.settings, &machines::Settings::test_results_kept_days,
+                       machines::prune_runs)),
         prune("prune_machine_events",
-              [&live = parts.settings](db::Transaction& tx, Time now, std::int64_t rows) {
-                  const auto days = *live.now()->get<machines::Settings>().machine_events_kept_days;
-                  return machines::prune_machine_events(tx, now - std::chrono::hours(24 * days),
-                                                        rows);
-              }),
+              kept_for(parts.settings, &machines::Settings::machine_events_kept_days,
+                       machines::prune_machine_events)),
+        prune("prune_events",
+              kept_for(parts.settings, &delivery::Settings::events_kept_days, events::prune)),
+        prune("prune_webhook_deliveries",
+              kept_for(parts.settings, &delivery::Settings::webhook_deliveries_kept_days,
+                       delivery::prune_deliveries)),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",
@@ -286,8 +347,8 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_quotes", rentals::prune_old_quotes),
         prune("prune_stray_jobs", rentals::prune_old_strays),
         prune("prune_evidence", rentals::prune_old_evidence),
-        prune("expire_confirmations", transfers::expire_confirmations),
-        transfers::tell_owners_kind({outbox, site, database, clock, random}),
+        prune("expire_confirmations", expiring_confirmations(random)),
+        delivery.mail_reader().mail_events_kind({database, clock, random}),
         prune("expire_credits", expiring_credits(random)),
         prune("prune_idempotency_keys", [](db::Transaction& tx, Time now, std::int64_t rows) {
             return api::prune_keys(tx, now - api::idempotency_kept, rows);

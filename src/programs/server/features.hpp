@@ -12,6 +12,8 @@
 #include "credits/credits.hpp"
 #include "crypto/secp256k1.hpp"
 #include "db/census.hpp"
+#include "delivery/delivery.hpp"
+#include "events/registry.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/watcher.hpp"
 #include "geo/geo.hpp"
@@ -40,6 +42,9 @@ namespace berth::server {
 
 // What operators watch of every feature's tables.
 std::vector<db::CensusQuestion> census_questions();
+
+// Every kind of event that a feature tells.
+events::Registry event_registry();
 
 struct Features {
     // `start` is what the process was started with: what is pinned is read from it once, the rest
@@ -98,6 +103,8 @@ struct Features {
     std::vector<billing::OwnKey> own_keys;
     liabilities::Liabilities liabilities;
     crypto::SigningKey posting_key;  // of records that are written into the chain
+    events::Registry event_kinds;
+    delivery::Delivery delivery;
     tickets::Desk tickets;
     closing::Closing closing;
     recovery::Recoveries recoveries;

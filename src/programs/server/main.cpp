@@ -72,6 +72,11 @@ public:
         program_.add_subcommand("openapi", "print the specification")->callback([this] {
             chosen_ = print_openapi;
         });
+        CLI::App* events = program_.add_subcommand("events", "what the service tells of");
+        events->require_subcommand(1);
+        events->add_subcommand("docs", "print the page docs/events.md")->callback([this] {
+            chosen_ = print_events_page;
+        });
         program_.add_subcommand("agent-messages", "print the page docs/agent-messages.md")
             ->callback([this] { chosen_ = print_agent_messages; });
         add_verify_commands();

@@ -8,6 +8,8 @@
 
 #include "accounts/operators.hpp"
 #include "audit/events.hpp"
+#include "delivery/delivery.hpp"
+#include "events/keeping.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "liabilities/verify.hpp"
 #include "recovery/recovery.hpp"
@@ -104,6 +106,7 @@ void quieten(db::Database& database, const std::string& why, Random& random, Tim
         const std::int64_t ended = accounts::end_all_sessions(tx);
         const std::int64_t asked = four_eyes::end_waiting(tx, now);
         const std::int64_t recoveries = recovery::end_waiting(tx, now);
+        delivery::move_readers(tx, events::renumber(tx));
         audit::record(
             context, {.actor = audit::Actor::local_operator(),
                       .action = "restore_database",

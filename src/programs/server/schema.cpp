@@ -2,6 +2,7 @@
 
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
+#include "events/keeping.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "server/features.hpp"
@@ -23,7 +24,7 @@ std::vector<db::Migration> schema() {
           treasury::migrations,    rentals::migrations,        relay::migrations,
           machines::migrations,    offers::migrations,         catalog::migrations,
           four_eyes::migrations,   closing::migrations,        recovery::migrations,
-          credits::migrations})
+          credits::migrations,     events::migrations,         delivery::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

@@ -7,6 +7,7 @@
 
 #include "accounts/resealing.hpp"
 #include "audit/audit.hpp"
+#include "delivery/delivery.hpp"
 #include "machines/commands.hpp"
 #include "mail/outbox.hpp"
 #include "rentals/endpoints.hpp"
@@ -27,6 +28,7 @@ std::string reseal(const std::string& secrets_folder, db::Database& database, co
     mail::reseal(database, resealing);
     machines::reseal(database, resealing);
     rentals::reseal(database, resealing);
+    delivery::reseal(database, resealing);
     if (resealing.lost > 0)
         throw std::runtime_error(fmt::format(
             "{} values open with none of the keys; the old keys are kept", resealing.lost));

@@ -13,6 +13,7 @@
 #include "closing/settings.hpp"
 #include "credits/settings.hpp"
 #include "crypto/uri.hpp"
+#include "delivery/settings.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
 #include "ledger/settings.hpp"
@@ -122,6 +123,7 @@ const settings::Registry& registry() {
                                               .add<offers::Settings>()
                                               .add<rentals::Settings>()
                                               .add<relay::Settings>()
+                                              .add<delivery::Settings>()
                                               .add<mail::Settings>();
     return all;
 }

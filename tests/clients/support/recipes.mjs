@@ -155,6 +155,11 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
                 body: { token: link.searchParams.get('token') ?? link.hash.replace(/^#(token=)?/, '') } };
         },
 
+        // Events, which are not waited for here.
+        list_events: (caller, { dice }) => ({ query: { limit: 1 + dice.below(100),
+            types: dice.pick(['rental.*', 'account.make_api_key', 'ticket.*,machine.*']) } }),
+        list_operator_events: (caller, { dice }) => ({ query: { limit: 1 + dice.below(100) } }),
+
         // Renting.
         create_quote: (caller, { dice, market }) => market.length && { query: {}, body: {
             offer_id: dice.pick(market), template_id: town.template, duration_limit_s: 600,

@@ -45,12 +45,17 @@ class Server {
         this.lines = []; // what berthd has logged
         this.database = database ?? `sqlite:${join(folder, 'berth.db')}`;
         this.secrets = join(folder, 'secrets');
-        const settings = ['--listen', this.domain, '--base-url', this.origin,
+        this.settings = ['--listen', this.domain, '--base-url', this.origin,
             '--db', this.database, '--secrets', this.secrets,
             '--mail', mail ?? `file:${join(folder, 'mail')}`, ...flags];
+        this.start();
+    }
+
+    start() {
+        this.end = undefined;
         // Should this process be killed, the server ends with it. BERTH_… variables are kept away.
         this.process = spawn('setpriv', ['--pdeathsig', 'TERM', process.env.BERTHD, 'serve',
-            ...settings], { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'pipe'] });
+            ...this.settings], { env: { PATH: process.env.PATH }, stdio: ['ignore', 'ignore', 'pipe'] });
         this.ended = new Promise((resolve) => this.process.on('exit', (code, signal) => {
             this.end = signal ?? code;
             resolve();
@@ -71,6 +76,14 @@ class Server {
         }
         this.specification = await Specification.of(this.origin);
         return true;
+    }
+
+    // Ends without a word, as by `kill -9`, and comes back with what it had kept.
+    async killAndStart() {
+        this.process.kill('SIGKILL');
+        await this.ended;
+        this.start();
+        assert.ok(await this.isReady(), `berthd does not start again:\n${this.lastWords()}`);
     }
 
     async stop() {

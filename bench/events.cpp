@@ -1,0 +1,8 @@
+// Rentals a second from quote to settlement on SQLite, by 64 callers, against the same that tells
+// nothing of it.
+#include "bench/events.hpp"
+
+int main() {
+    ::testing::InitGoogleTest();
+    return berth::bench::run("events", [] { berth::bench::measure_telling("events", 500); });
+}

@@ -1,0 +1,239 @@
+#include "delivery/couriers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.hpp"
+#include "base/log.hpp"
+#include "events/events.hpp"
+
+namespace berth::delivery {
+namespace {
+
+constexpr std::chrono::milliseconds looked_again_in{250};
+
+// Two spellings of one host are held apart by nobody but its owner.
+std::string host_in(const std::string& url) {
+    return target_of(url, {.reach = http::Reach::anywhere, .own_host = {}}, "url").host;
+}
+
+}  // namespace
+
+void Couriers::start() {
+    require(database_ != nullptr, "couriers have their database before they start");
+    listening_ = database_->wakes().listen([this](const WakeKey& key) { wake(key); });
+    looking_ = std::thread([this] { look_loop(); });
+    for (std::size_t i = 0; i < threads_count; ++i)
+        threads_.emplace_back([this] { courier_loop(); });
+}
+
+void Couriers::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stopping_ = true;
+    }
+    looker_.notify_all();
+    couriers_.notify_all();
+    if (looking_.joinable()) looking_.join();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    listening_.reset();
+}
+
+std::int64_t Couriers::pass() {
+    require(database_ != nullptr, "couriers have their database before they start");
+    const Time now = clock_->now();
+    std::set<WebhookId> due;
+    for (const auto find : {&due_of_all, &due_asked})
+        for (const DueWebhook& each :
+             database_->read([&](db::Transaction& tx) { return find(tx, now); }))
+            due.insert(each.webhook_id);
+    for (const WebhookId& id : due)
+        while (serve(id)) {
+        }
+    return std::ssize(due);
+}
+
+double Couriers::oldest_unsent_seconds() const {
+    const std::int64_t at = oldest_unsent_;
+    if (at == 0) return 0;
+    const std::chrono::duration<double> age = clock_->now() - Time{at};
+    return std::max(0.0, age.count());
+}
+
+// On the thread of whoever committed.
+void Couriers::wake(const WakeKey& key) {
+    const auto account = events::account_of(key);
+    if (!account && key.topic != webhook_topic) return;
+    const std::lock_guard lock(mutex_);
+    if (account) {
+        if (!owners_.contains(*account)) return;
+        news_.insert(*account);
+    } else {
+        asked_ = true;
+    }
+    looker_.notify_all();
+}
+
+void Couriers::look_loop() {
+    auto next_look = SteadyClock::now();
+    std::unique_lock lock(mutex_);
+    while (true) {
+        looker_.wait_until(lock, next_look,
+                           [this] { return stopping_ || asked_ || !news_.empty(); });
+        if (stopping_) return;
+        std::set<AccountId> news = std::exchange(news_, {});
+        const bool asked = std::exchange(asked_, false);
+        lock.unlock();
+        const auto now = SteadyClock::now();
+        bool failed = false;
+        try {
+            keep_leases(now);
+            look(now, news, asked || now >= next_look);
+            if (now >= next_look) next_look = now + look_every;
+        } catch (const std::exception& error) {
+            failed = true;
+            if (const std::int64_t times = failures_.note())
+                log(Level::warn, "webhooks_not_looked_at",
+                    {{"why", error.what()}, {"times", times}});
+        }
+        lock.lock();
+        if (!failed) continue;
+        news_.merge(news);
+        next_look = SteadyClock::now();
+        looker_.wait_for(lock, looked_again_in, [this] { return stopping_; });
+    }
+}
+
+// What this process told is looked for by account; everything else once a second.
+void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news, bool is_full) {
+    // Nobody else has the file: who held a webhook was this server, before it was killed.
+    if (!has_looked_ && database_->engine() == db::Engine::sqlite)
+        database_->write([](db::Transaction& tx) { end_leases(tx); });
+    has_looked_ = true;
+    const Time time = clock_->now();
+    const bool counts = now >= counted_at_ + count_every;
+    std::vector<DueWebhook> due;
+    std::vector<AccountId> owners;
+    database_->read([&](db::Transaction& tx) {
+        due.clear();
+        const auto add = [&due](const std::vector<DueWebhook>& some) {
+            due.insert(due.end(), some.begin(), some.end());
+        };
+        if (is_full) {
+            owners = accounts_with_webhooks(tx);
+            add(due_of_all(tx, time));
+            add(due_asked(tx, time));
+        } else {
+            for (const AccountId& account : news) add(due_of_account(tx, account, time));
+        }
+        if (counts) oldest_unsent_ = oldest_unsent(tx).value_or(Time{}).micros;
+    });
+    if (counts) counted_at_ = now;
+    if (is_full) {
+        const std::lock_guard lock(mutex_);
+        owners_ = std::set<AccountId>(owners.begin(), owners.end());
+    }
+    put(due);
+}
+
+// Of targets that are slow to answer.
+void Couriers::keep_leases(SteadyClock::time_point now) {
+    std::map<WebhookId, LeaseId> due;
+    {
+        const std::lock_guard lock(mutex_);
+        for (auto& [id, serving] : serving_) {
+            if (now < serving.kept_at + keep_every) continue;
+            serving.kept_at = now;
+            due.emplace(id, serving.lease);
+        }
+    }
+    if (due.empty()) return;
+    database_->write([&](db::Transaction& tx) {
+        for (const auto& [id, lease] : due)
+            keep_webhook(tx, id, lease, clock_->now() + Round::lease_max);
+    });
+}
+
+void Couriers::put(const std::vector<DueWebhook>& due) {
+    const std::lock_guard lock(mutex_);
+    for (const DueWebhook& each : due) {
+        if (known_.insert(each.webhook_id).second)
+            waiting_.push_back({each.webhook_id, host_in(each.url)});
+        else
+            again_.insert(each.webhook_id);
+    }
+    if (!waiting_.empty()) couriers_.notify_all();
+}
+
+// The first whose host is not busy enough already; nothing when it is time to stop.
+std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lock) {
+    const auto may_go = [this](const Waiting& each) {
+        const auto count = at_once_.find(each.host);
+        return count == at_once_.end() || count->second < at_once_per_host_max;
+    };
+    auto found = waiting_.end();
+    couriers_.wait(lock, [&] {
+        found = std::find_if(waiting_.begin(), waiting_.end(), may_go);
+        return stopping_ || found != waiting_.end();
+    });
+    if (stopping_) return std::nullopt;
+    Waiting taken = std::move(*found);
+    waiting_.erase(found);
+    ++at_once_[taken.host];
+    return taken;
+}
+
+void Couriers::courier_loop() {
+    std::unique_lock lock(mutex_);
+    while (std::optional<Waiting> taken = next(lock)) {
+        again_.erase(taken->id);
+        lock.unlock();
+        bool has_more = false;
+        try {
+            has_more = serve(taken->id);
+        } catch (const std::exception& error) {
+            // Its lease runs out, and it is found again.
+            if (const std::int64_t times = failures_.note())
+                log(Level::warn, "webhook_not_served", {{"why", error.what()}, {"times", times}});
+        }
+        lock.lock();
+        const auto count = at_once_.find(taken->host);
+        if (--count->second == 0) at_once_.erase(count);
+        const bool has_news = again_.erase(taken->id) > 0;
+        if (has_more || has_news)
+            waiting_.push_back(std::move(*taken));
+        else
+            known_.erase(taken->id);
+        couriers_.notify_all();
+    }
+}
+
+bool Couriers::serve(WebhookId id) {
+    Round round({.sealer = parts_.sealer,
+                 .way = {parts_.client, parts_.rules, parts_.ca_file},
+                 .database = *database_,
+                 .clock = *clock_,
+                 .random = *random_,
+                 .totals = totals_},
+                id);
+    {
+        const std::lock_guard lock(mutex_);
+        serving_.insert_or_assign(id, Serving{round.lease(), SteadyClock::now()});
+    }
+    const auto forget = [&] {
+        const std::lock_guard lock(mutex_);
+        const auto found = serving_.find(id);
+        if (found != serving_.end() && found->second.lease == round.lease()) serving_.erase(found);
+    };
+    try {
+        const bool has_more = round.run();
+        forget();
+        return has_more;
+    } catch (...) {
+        forget();
+        throw;
+    }
+}
+
+}  // namespace berth::delivery

@@ -1,0 +1,113 @@
+// The lane of webhooks: threads that carry events to their targets, and one that finds out which
+// webhooks have something to send. There is no row for an event and a webhook: a webhook has its
+// place in the stream, and whoever compares that with the stream's head loses nothing. News of this
+// process comes at once; once a second all places are compared with all heads, which finds what
+// other processes told and what is to be tried again.
+//
+// A webhook is held by a lease while it is served, so that any number of processes may have
+// couriers and one request is in flight to it at most. A target that is slow keeps no more than a
+// few of the threads.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log_limiter.hpp"
+#include "delivery/round.hpp"
+
+namespace berth::delivery {
+
+// Woken after a commit that made a webhook or changed one, or asked it for something; its name is
+// the webhook's id.
+inline constexpr std::string_view webhook_topic = "webhook";
+
+class Couriers {
+    using SteadyClock = std::chrono::steady_clock;
+
+public:
+    static constexpr std::size_t threads_count = 16;
+    static constexpr std::int64_t at_once_per_host_max = 4;
+    static constexpr std::chrono::seconds look_every{1};
+    static constexpr std::chrono::seconds count_every{15};
+    static constexpr std::chrono::seconds keep_every{3};
+
+    struct Parts {
+        const crypto::Sealer& sealer;
+        const TargetRules& rules;
+        http::Client& client;
+        std::string ca_file;
+    };
+    explicit Couriers(Parts parts) : parts_(std::move(parts)) {}
+    ~Couriers() { stop(); }
+
+    void connect(db::Database& database, const Clock& clock, Random& random) {  // before anything
+        database_ = &database;
+        clock_ = &clock;
+        random_ = &random;
+    }
+    void start();
+    void stop();  // waits for requests in flight
+
+    // Everything that is due, once, on this thread; how many webhooks were served. For tests and
+    // simulations, in the place of start().
+    std::int64_t pass();
+
+    const CourierTotals& totals() const { return totals_; }
+    double oldest_unsent_seconds() const;
+
+private:
+    // A round that lasts, until its lease is kept again.
+    struct Serving {
+        LeaseId lease;
+        SteadyClock::time_point kept_at;
+    };
+    struct Waiting {
+        WebhookId id;
+        std::string host;
+    };
+
+    void wake(const WakeKey& key);
+    void look_loop();
+    void look(SteadyClock::time_point now, const std::set<AccountId>& news, bool is_full);
+    void keep_leases(SteadyClock::time_point now);
+    void courier_loop();
+    std::optional<Waiting> next(std::unique_lock<std::mutex>& lock);
+    void put(const std::vector<DueWebhook>& due);
+    bool serve(WebhookId id);
+
+    const Parts parts_;
+    db::Database* database_ = nullptr;
+    const Clock* clock_ = nullptr;
+    Random* random_ = nullptr;
+    db::Wakes::Listening listening_;
+    CourierTotals totals_;
+    std::atomic<std::int64_t> oldest_unsent_{0};  // its time; 0: all is sent
+
+    std::mutex mutex_;  // guards what follows
+    std::condition_variable looker_;
+    std::condition_variable couriers_;
+    std::deque<Waiting> waiting_;
+    std::set<WebhookId> known_;                    // waiting or being served
+    std::set<WebhookId> again_;                    // there was news while it was served
+    std::map<std::string, std::int64_t> at_once_;  // by host
+    std::map<WebhookId, Serving> serving_;
+    std::set<AccountId> owners_;  // of webhooks, when it was last looked
+    std::set<AccountId> news_;
+    bool asked_ = false;
+    bool stopping_ = false;
+
+    // Of the looking thread.
+    bool has_looked_ = false;
+    SteadyClock::time_point counted_at_{};
+    LogLimiter failures_{std::chrono::seconds(10)};
+    std::thread looking_;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace berth::delivery

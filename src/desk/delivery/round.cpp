@@ -1,0 +1,287 @@
+#include "delivery/round.hpp"
+
+#include "accounts/credentials.hpp"
+#include "accounts/notices.hpp"
+#include "base/check.hpp"
+#include "delivery/signing.hpp"
+#include "delivery/told.hpp"
+
+namespace berth::delivery {
+namespace {
+
+constexpr std::int64_t round_rows_max = 100;
+constexpr std::size_t recorded_at_once = 16;
+constexpr std::chrono::milliseconds recorded_every{200};
+constexpr Duration looked_again_after = std::chrono::minutes(1);  // of a suspended account
+
+std::int64_t milliseconds_of(Duration span) { return span / std::chrono::milliseconds(1); }
+
+events::Event test_event(const DeliveryRow& row, const std::string& host) {
+    return {row.event_id,
+            {0},
+            std::string(webhook_test.type),
+            row.at,
+            {std::string(webhook_test.subject), to_string(row.webhook_id)},
+            {wire::encode(WebhookFacts{host, std::nullopt, std::nullopt})}};
+}
+
+}  // namespace
+
+Round::Round(const Parts& parts, WebhookId id)
+    : parts_(parts), id_(id), lease_(LeaseId::make(parts.clock.now(), parts.random)) {}
+
+bool Round::run() {
+    if (!begin()) return false;
+    began_ = SteadyClock::now();
+    while (true) {
+        send_asked();
+        const bool all_sent = send_events();
+        if (stopped_) return true;
+        const bool has_more = is_late_ || std::ssize(events_) == round_rows_max;
+        const bool is_over = !all_sent || !has_more || is_late_;
+        if (!record(is_over)) return true;
+        if (is_over) return all_sent && has_more;
+        parts_.database.read([&](db::Transaction& tx) { read(tx); });
+    }
+}
+
+bool Round::begin() {
+    return parts_.database.write([&](db::Transaction& tx) {
+        return take({tx, parts_.random, parts_.clock.now()});
+    });
+}
+
+bool Round::take(const db::Context& context) {
+    db::Transaction& tx = context.tx;
+    if (!take_webhook(tx, id_, lease_, context.now, context.now + lease_max)) return false;
+    row_ = find_webhook(tx, id_).value();
+    const Target target =
+        target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");
+    host_ = target.host;
+    progress_ = {row_.sent_through, row_.attempts, row_.failing_since,
+                 row_.warned,       row_.next_at,  context.now + lease_max};
+    if (const Hindrance hindrance = look_at_owner(tx, context.now); hindrance != Hindrance::none) {
+        stop_for(context, hindrance);
+        return false;
+    }
+    secrets_.clear();
+    const std::string sealed_for = secret_context(id_);
+    const auto open = [&](const Bytes& sealed) {
+        auto secret = parts_.sealer.open({sealed, sealed_for});
+        require(secret.has_value(), "what we sealed opens");
+        secrets_.push_back(std::move(*secret));
+    };
+    open(row_.sealed_secret);
+    if (row_.sealed_previous && row_.previous_until && *row_.previous_until > context.now)
+        open(*row_.sealed_previous);
+    asked_.clear();
+    for (DeliveryRow& row : list_asked(tx, id_)) {
+        Asked asked{std::move(row)};
+        if (asked.row.kind == DeliveryKind::test)
+            asked.event = test_event(asked.row, host_);
+        else if (auto kept = events::find_event(tx, row_.account_id, asked.row.sequence);
+                 kept && filter_.hearing.hears(kept->audience))
+            asked.event = std::move(kept->event);
+        asked_.push_back(std::move(asked));
+    }
+    // A line that waits for its next attempt goes on waiting, whatever else was asked for.
+    events_.clear();
+    if (!row_.next_at || *row_.next_at <= context.now) read(tx);
+    return true;
+}
+
+// It hears what its key hears by now, and no more than when it was made.
+Round::Hindrance Round::look_at_owner(db::Transaction& tx, Time now) {
+    const auto account = accounts::find_account(tx, row_.account_id);
+    if (!account || account->suspended) return Hindrance::suspended;
+    filter_ = row_.filter();
+    if (!row_.key_id) return Hindrance::none;
+    const std::vector<accounts::HeldCredential> key{{api::Credential::api_key, *row_.key_id}};
+    const auto rights = accounts::find_rights(tx, key, now).front();
+    if (!rights) return Hindrance::key_ended;
+    filter_.hearing.renter = filter_.hearing.renter && rights->renter;
+    filter_.hearing.host = filter_.hearing.host && rights->host;
+    return Hindrance::none;
+}
+
+void Round::stop_for(const db::Context& context, Hindrance hindrance) {
+    if (hindrance == Hindrance::key_ended) {
+        disables_ = DisabledCause::key_ended;
+        progress_.next_at.reset();
+        tell(context);
+    } else {
+        progress_.next_at = context.now + looked_again_after;
+    }
+    progress_.lease_until = {};
+    static_cast<void>(note_progress(context.tx, row_, lease_, progress_));
+}
+
+void Round::read(db::Transaction& tx) {
+    events_ = events::read_after(tx, row_.account_id, progress_.sent_through, round_rows_max);
+}
+
+void Round::send_asked() {
+    for (Asked& asked : asked_) {
+        if (is_late()) break;  // the rest still waits
+        DeliveryRow& row = asked.row;
+        row.attempt = 1;
+        if (!asked.event) {
+            row.state = DeliveryState::failed;
+            row.fault = "the event is not kept any more";
+            row.took_ms = 0;
+        } else {
+            const Answered answered = send(*asked.event, row);
+            const bool is_good = verdict_of(answered) == Verdict::delivered;
+            row.state = is_good ? DeliveryState::delivered : DeliveryState::failed;
+            // Whoever answers well may have the rest at once.
+            if (is_good) progress_.next_at.reset();
+        }
+        log_.push_back(std::move(row));
+    }
+    asked_.clear();
+}
+
+// False when the line waits, or the round has to end.
+bool Round::send_events() {
+    for (const events::Kept& kept : events_) {
+        if (is_late()) return true;
+        if (filter_.wants(kept)) {
+            if (!deliver(kept.event)) return false;
+        } else {
+            progress_.sent_through = kept.event.sequence.value;
+        }
+        if (is_time_to_record() && !record(false)) {
+            stopped_ = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Round::is_late() {
+    is_late_ = is_late_ || SteadyClock::now() - began_ >= round_max;
+    return is_late_;
+}
+
+bool Round::deliver(const events::Event& event) {
+    DeliveryRow row;
+    row.delivery_id = DeliveryId::make(parts_.clock.now(), parts_.random);
+    row.webhook_id = id_;
+    row.event_id = event.event_id;
+    row.sequence = event.sequence.value;
+    row.type = event.type;
+    row.attempt = progress_.attempts + 1;
+    const Answered answered = send(event, row);
+    bool goes_on = true;
+    switch (verdict_of(answered)) {
+        case Verdict::delivered: row.state = DeliveryState::delivered; break;
+        case Verdict::waits: goes_on = note_waiting(row, answered); break;
+        case Verdict::refused: goes_on = note_refusal(row); break;
+        case Verdict::gone:
+            row.state = DeliveryState::failed;
+            disables_ = DisabledCause::gone;
+            goes_on = false;
+            break;
+    }
+    if (goes_on) {
+        progress_.sent_through = event.sequence.value;
+        progress_.attempts = 0;
+        progress_.failing_since.reset();
+        progress_.warned = false;
+        progress_.next_at.reset();
+    }
+    parts_.totals.delivered += row.state == DeliveryState::delivered ? 1 : 0;
+    parts_.totals.retried += row.state == DeliveryState::retrying ? 1 : 0;
+    parts_.totals.failed += row.state == DeliveryState::failed ? 1 : 0;
+    log_.push_back(std::move(row));
+    return goes_on;
+}
+
+bool Round::note_waiting(DeliveryRow& row, const Answered& answered) {
+    const Time now = parts_.clock.now();
+    row.state = DeliveryState::retrying;
+    ++progress_.attempts;
+    if (!progress_.failing_since) progress_.failing_since = row.at;
+    const Duration failing_for = now - *progress_.failing_since;
+    if (failing_for >= disabled_after) {
+        disables_ = DisabledCause::unreachable;
+        return false;
+    }
+    warns_ = failing_for >= warned_after && !progress_.warned;
+    if (warns_) progress_.warned = true;
+    progress_.next_at = now + pause_after(progress_.attempts, answered.retry_after, parts_.random);
+    return false;
+}
+
+// True when the event is given up, and the line goes on behind it.
+bool Round::note_refusal(DeliveryRow& row) {
+    row.state =
+        row.attempt >= refused_attempts_max ? DeliveryState::failed : DeliveryState::retrying;
+    if (row.state == DeliveryState::failed) return true;
+    ++progress_.attempts;
+    if (!progress_.failing_since) progress_.failing_since = row.at;
+    progress_.next_at = parts_.clock.now() + pause_after_refusal(progress_.attempts);
+    return false;
+}
+
+Answered Round::send(const events::Event& event, DeliveryRow& row) {
+    Parcel parcel;
+    parcel.id = to_string(event.event_id);
+    parcel.attempted_at = parts_.clock.now();
+    parcel.body = events::text_of(event);
+    parcel.signature = signatures(secrets_, {parcel.id, parcel.attempted_at, parcel.body});
+    Answered answered = post(parts_.way, row_.url, parcel);
+    if (log_.empty()) logged_since_ = SteadyClock::now();
+    row.at = parcel.attempted_at;
+    row.status = answered.status;
+    if (!answered.status) row.fault = answered.fault;
+    if (answered.status) row.answer = answered.answer;
+    row.took_ms = milliseconds_of(answered.took);
+    return answered;
+}
+
+bool Round::is_time_to_record() const {
+    if (log_.empty()) return false;
+    return log_.size() >= recorded_at_once || SteadyClock::now() - logged_since_ >= recorded_every;
+}
+
+bool Round::record(bool is_over) {
+    const bool goes_on = parts_.database.write([&](db::Transaction& tx) {
+        return write_down({tx, parts_.random, parts_.clock.now()}, is_over);
+    });
+    log_.clear();
+    warns_ = false;
+    return goes_on;
+}
+
+// False when the webhook is somebody else's by now, or not as it was when it was taken.
+bool Round::write_down(const db::Context& context, bool is_over) {
+    db::Transaction& tx = context.tx;
+    for (const DeliveryRow& row : log_)
+        if (row.kind == DeliveryKind::event)
+            add_delivery(tx, row);
+        else
+            end_asked(tx, row);
+    progress_.lease_until = is_over ? Time{} : context.now + lease_max;
+    if (!note_progress(tx, row_, lease_, progress_)) {
+        give_lease_back(tx, id_, lease_);
+        return false;
+    }
+    tell(context);
+    if (is_over) return true;
+    const auto now = find_webhook(tx, id_);
+    const bool is_same = now && now->enabled && now->revision == row_.revision;
+    if (is_same && look_at_owner(tx, context.now) == Hindrance::none) return true;
+    give_lease_back(tx, id_, lease_);
+    return false;
+}
+
+void Round::tell(const db::Context& context) {
+    WebhookFacts facts{host_, std::nullopt, progress_.failing_since};
+    if (warns_) events::tell(context, webhook_failing, row_.account_id, id_, facts);
+    if (!disables_ || !disable_webhook(context.tx, id_, *disables_, context.now)) return;
+    facts.cause = *disables_;
+    events::tell(context, webhook_disabled, row_.account_id, id_, facts);
+}
+
+}  // namespace berth::delivery

@@ -1,0 +1,91 @@
+// One round of a courier: it takes a webhook by its lease, sends what is due in the order of the
+// stream, one request at a time, and writes down how far it came. What it sent is noted a few
+// events at a time; a courier that is killed has those sent again, with the same ids.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <vector>
+
+#include "crypto/seal.hpp"
+#include "delivery/attempts.hpp"
+#include "delivery/webhook_store.hpp"
+
+namespace berth::delivery {
+
+struct CourierTotals {
+    std::atomic<std::int64_t> delivered{0};
+    std::atomic<std::int64_t> retried{0};
+    std::atomic<std::int64_t> failed{0};
+};
+
+class Round {
+    using SteadyClock = std::chrono::steady_clock;
+
+public:
+    // Of a courier that was killed another one takes over after this; kept while a round lasts.
+    static constexpr Duration lease_max = std::chrono::seconds(10);
+    // When it is this old it begins no further attempt, so that others have their turn.
+    static constexpr std::chrono::seconds round_max{5};
+
+    struct Parts {
+        const crypto::Sealer& sealer;
+        Way way;
+        db::Database& database;
+        const Clock& clock;
+        Random& random;
+        CourierTotals& totals;
+    };
+    Round(const Parts& parts, WebhookId id);
+
+    LeaseId lease() const { return lease_; }
+    // True when there may be more to send at once.
+    bool run();
+
+private:
+    // What its owner asked to be sent, with the text of it where there is one.
+    struct Asked {
+        DeliveryRow row;
+        std::optional<events::Event> event = {};
+    };
+    // Why nothing may be sent now.
+    enum class Hindrance { none, suspended, key_ended };
+
+    bool begin();
+    bool take(const db::Context& context);
+    Hindrance look_at_owner(db::Transaction& tx, Time now);
+    void stop_for(const db::Context& context, Hindrance hindrance);
+    void read(db::Transaction& tx);
+    void send_asked();
+    bool send_events();
+    bool is_late();
+    bool deliver(const events::Event& event);
+    bool note_waiting(DeliveryRow& row, const Answered& answered);
+    bool note_refusal(DeliveryRow& row);
+    Answered send(const events::Event& event, DeliveryRow& row);
+    bool is_time_to_record() const;
+    bool record(bool is_over);
+    bool write_down(const db::Context& context, bool is_over);
+    void tell(const db::Context& context);
+
+    const Parts parts_;
+    const WebhookId id_;
+    const LeaseId lease_;
+    WebhookRow row_;
+    std::string host_;
+    std::vector<Bytes> secrets_;
+    events::Filter filter_;
+    std::vector<events::Kept> events_;
+    std::vector<Asked> asked_;
+
+    Progress progress_;
+    std::optional<DisabledCause> disables_;
+    bool warns_ = false;
+    std::vector<DeliveryRow> log_;  // not written yet
+    SteadyClock::time_point logged_since_{};
+    SteadyClock::time_point began_{};
+    bool is_late_ = false;  // no attempt begins any more
+    bool stopped_ = false;  // it is not ours any more, or not as it was
+};
+
+}  // namespace berth::delivery

@@ -1,0 +1,86 @@
+#include "delivery/delivery.hpp"
+#include "events/events.hpp"
+
+namespace berth::delivery {
+
+using api::Access;
+using api::Body;
+using api::Call;
+using api::Query;
+using api::Work;
+
+void Delivery::add_routes(api::Router& router) {
+    for (const auto& [type, kind] : registry_.kinds())
+        if (kind.audience != events::Audience::operators)
+            router.add_pushed({.name = type,
+                               .about = kind.about,
+                               .envelope = &wire::type_of<events::Event>(),
+                               .member = "data",
+                               .content = kind.facts});
+    router.add({.method = "GET",
+                .path = "/api/v1/events",
+                .name = "list_events",
+                .group = "events",
+                .summary = "What happened to the account after a number, or the next that will.",
+                .access = Access::participant,
+                .errors = {Code::events_expired},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<EventsQuery>& query) {
+                   return page(call, call.caller.account, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/events/stream",
+                .name = "stream_events",
+                .group = "events",
+                .summary = "What happens to the account, as server-sent events.",
+                .access = Access::participant,
+                .errors = {Code::events_expired,
+                           {Code::unavailable, "the server holds as many streams as it can"}},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<StreamQuery>& query) {
+                   return open(call, call.caller.account, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/events",
+                .name = "list_operator_events",
+                .group = "events",
+                .summary = "What operators should know of, after a number, or the next of it.",
+                .access = Access::operator_,
+                .errors = {Code::events_expired},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<EventsQuery>& query) {
+                   return page(call, events::operators_stream, *query);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/events/stream",
+                .name = "stream_operator_events",
+                .group = "events",
+                .summary = "What operators should know of, as server-sent events.",
+                .access = Access::operator_,
+                .errors = {Code::events_expired,
+                           {Code::unavailable, "the server holds as many streams as it can"}},
+                .siblings = {current_events}},
+               [this](Call& call, const Query<StreamQuery>& query) {
+                   return open(call, events::operators_stream, *query);
+               });
+    webhooks_.add_routes(router);
+    router.add({.method = "GET",
+                .path = "/api/v1/account/notices",
+                .name = "show_mail_notices",
+                .group = "events",
+                .summary = "Which events the account gets by mail.",
+                .access = Access::participant},
+               [this](Call& call) { return mail_.show(call); });
+    router.add(
+        {.method = "PUT",
+         .path = "/api/v1/account/notices",
+         .name = "choose_mail_notices",
+         .group = "events",
+         .summary = "Chooses which events the account gets by mail: now, as a digest, or not.",
+         .access = Access::session,
+         .work = Work::write,
+         .idempotent = true},
+        [this](Call& call, const Body<MailNotices>& body) { return mail_.choose(call, *body); });
+}
+
+}  // namespace berth::delivery

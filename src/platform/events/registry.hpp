@@ -1,0 +1,27 @@
+// Every kind of event that the service tells, gathered from its features: what filters are judged
+// by, and what openapi.json and docs/events.md are made from.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "events/events.hpp"
+
+namespace berth::events {
+
+class Registry {
+public:
+    void add(std::span<const DeclaredKind> kinds);
+
+    // By type, in the order of their names.
+    const std::map<std::string_view, DeclaredKind>& kinds() const { return kinds_; }
+    const DeclaredKind* find(std::string_view type) const;
+    // Whether a word of a filter ("rental.running", "rental.*") means any of them.
+    bool means_any(std::string_view wanted) const;
+
+private:
+    std::map<std::string_view, DeclaredKind> kinds_;
+};
+
+}  // namespace berth::events
