@@ -65,8 +65,10 @@ TEST_F(RentalTold, AStartThatFailsSaysWhy) {
     accept(job);
     tell(job, JobEventKind::exited, R"({"container_id":"c1","exit_code":1})");
     EXPECT_EQ(heard(ben), (Types{"rental.reserved", "rental.starting", "rental.failed"}));
-    EXPECT_NE(event(ben, "rental.failed", "data.failure.message"), "");
+    const std::string why = event(ben, "rental.failed", "data.failure.message");
+    EXPECT_NE(why, "");
     EXPECT_EQ(event(ada, "hosting.ended", "data.ready"), "false");
+    EXPECT_EQ(event(ada, "hosting.ended", "data.failure.message"), why);
 }
 
 TEST_F(RentalTold, LittleMoneyIsToldOnceForEachBudget) {
@@ -122,11 +124,15 @@ TEST_F(RentalTold, MostOfTheEgressIsToldOnce) {
                          R"("egress_bytes":"{}"}})",
                          gib * (std::int64_t{1} << 30)));
     };
-    sent(799);
+    sent(800);
     EXPECT_EQ(heard(ben, "rental.egress_low"), Types{});
     sent(801);
     sent(900);
+    sent(1001);
     EXPECT_EQ(heard(ben, "rental.egress_low"), Types{"rental.egress_low"});
+    EXPECT_EQ(event(ben, "rental.egress_low", "data.egress.used_bytes"), "860067201024");
+    EXPECT_EQ(event(ben, "rental.egress_low", "data.egress.included_bytes"), "1073741824000");
+    EXPECT_EQ(event(ben, "rental.egress_low", "data.egress.state"), "nearly_used");
 }
 
 TEST_F(RentalTold, AMachineThatIsNotHeardIsToldOnceAndWhenItIsBack) {

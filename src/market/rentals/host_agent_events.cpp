@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "machines/states.hpp"
+#include "rentals/egress.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/ready.hpp"
 #include "rentals/told.hpp"
@@ -260,19 +261,17 @@ void HostAgentSide::take_usage(const db::Context& context, HeldJob& held,
     if (const auto sent = given(usage.egress_bytes)) note_egress(context, held, sent->value);
 }
 
-// By the host's own count; the renter is told once.
+// The renter is told once. Where nothing is included, there is nothing that could become little.
 void HostAgentSide::note_egress(const db::Context& context, HeldJob& held,
-                                std::int64_t bytes) const {
+                                std::int64_t sent_bytes) const {
+    const JobTerms& terms = held.job.terms;
     JobLive& live = held.job.live;
-    constexpr std::int64_t four_fifths_gib = (std::int64_t{1} << 30) / 5 * 4;
-    // Less than that is little of anything that is included, and the quote need not be read.
-    if (live.egress_low_at || !is_metered(live.state) || bytes < four_fifths_gib) return;
-    const auto quote = find_quote(context.tx, held.job.terms.quote_id);
-    if (!quote || quote->included_egress_gib == 0) return;
-    if (bytes / four_fifths_gib < quote->included_egress_gib) return;
+    if (live.egress_low_at || !is_metered(live.state)) return;
+    const auto egress = egress_of(terms, sent_bytes);
+    if (!egress || egress->included_bytes.value == 0 || egress->state == EgressState::within)
+        return;
     live.egress_low_at = context.now;
-    events::tell(context, rental_egress_low, held.job.terms.renter_id, held.job.terms.job_id,
-                 EgressFacts{{bytes}, {quote->included_egress_gib}});
+    events::tell(context, rental_egress_low, terms.renter_id, terms.job_id, EgressFacts{*egress});
 }
 
 void HostAgentSide::take_end(const db::Context& context, HeldJob& held,

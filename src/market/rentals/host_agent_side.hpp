@@ -72,7 +72,7 @@ private:
     void take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                     const machines::EventFacts& facts) const;
     void take_usage(const db::Context& context, HeldJob& held, const JobEvent& event) const;
-    void note_egress(const db::Context& context, HeldJob& held, std::int64_t bytes) const;
+    void note_egress(const db::Context& context, HeldJob& held, std::int64_t sent_bytes) const;
     void take_end(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     void end_unasked(const db::Context& context, HeldJob& held,
                      const agent_protocol::EndEvidence& end) const;

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "accounts/oversight.hpp"
 #include "api/settings.hpp"
 #include "base/check.hpp"
 #include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
+#include "rentals/egress.hpp"
 #include "rentals/serving_jobs.hpp"
 #include "rentals/told.hpp"
 
@@ -80,19 +80,6 @@ std::optional<Decimal> decimal(const std::optional<std::int64_t>& number) {
     return number ? std::optional(Decimal{*number}) : std::nullopt;
 }
 
-std::optional<Egress> egress_of(const JobTerms& terms, const JobDetails& details) {
-    constexpr std::int64_t gib = std::int64_t{1} << 30;
-    if (!details.egress_bytes || !terms.included_egress_gib) return std::nullopt;
-    const std::int64_t used = *details.egress_bytes;
-    // An offer may promise more than there are numbers for.
-    const std::int64_t included =
-        std::min(*terms.included_egress_gib, std::numeric_limits<std::int64_t>::max() / gib) * gib;
-    const EgressState state = used > included           ? EgressState::shaped
-                              : used > included / 5 * 4 ? EgressState::nearly_used
-                                                        : EgressState::within;
-    return Egress{{used}, {included}, state};
-}
-
 CurrentBudget budget_of(const JobRow& job) {
     return {{job.live.budget_version}, job.live.budget, funded_through(job)};
 }
@@ -142,7 +129,7 @@ Job shown(const JobRow& job, const JobDetails& details, const Present& present) 
     if (details.pull_ms)
         out.time_to_ready = TimeToReady{
             {*details.pull_ms}, {details.load_ms.value_or(0)}, {details.probe_ms.value_or(0)}};
-    out.egress = egress_of(terms, details);
+    out.egress = egress_of(terms, details.egress_bytes);
     out.allowed_actions = allowed_actions(job, has_model, now);
     if (const auto due = next_change(job, present.up_since)) out.state_deadline = due->at;
     return out;

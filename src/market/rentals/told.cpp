@@ -53,16 +53,23 @@ RentalFacts facts_of(const JobRow& job) {
     return facts;
 }
 
+std::optional<Failure> in_brief(const std::optional<Failure>& failure) {
+    if (!failure) return std::nullopt;
+    return Failure{failure->code, events::in_brief(failure->message)};
+}
+
 // The ledger reckons the fee by the same formula, over the whole charge.
-HostingFacts hosting_facts_of(const JobRow& job) {
+HostingFacts hosting_facts_of(const JobRow& job, const Happened& happened) {
     const Micro charge = charge_of(job);
+    const bool is_ready = job.live.meter_started_at.has_value();
     return {.machine_id = job.terms.machine_id,
             .job_id = job.terms.job_id,
             .state = job.live.state,
             .end_reason = job.live.end_reason,
-            .ready = job.live.meter_started_at.has_value(),
+            .ready = is_ready,
             .billed_ms = {job.live.accepted_ms},
-            .earned_micro = charge - scale_floor(charge, {job.terms.fee_bps, 10'000})};
+            .earned_micro = charge - scale_floor(charge, {job.terms.fee_bps, 10'000}),
+            .failure = is_ready ? std::nullopt : in_brief(happened.failure)};
 }
 
 void tell_funds_low(const db::Context& context, const JobRow& job) {
@@ -110,9 +117,7 @@ void tell(const db::Context& context, const JobRow& job, const Happened& happene
         case TellRenter::nothing: break;
         case TellRenter::state: {
             RentalFacts facts = facts_of(job);
-            if (happened.failure)
-                facts.failure =
-                    Failure{happened.failure->code, events::in_brief(happened.failure->message)};
+            facts.failure = in_brief(happened.failure);
             facts.time_to_ready = happened.took;
             events::tell(context, kind_of(happened.line.to), terms.renter_id, terms.job_id, facts);
             break;
@@ -125,9 +130,11 @@ void tell(const db::Context& context, const JobRow& job, const Happened& happene
         case TellRenter::funds_low: tell_funds_low(context, job); break;
     }
     if (tells.host_started)
-        events::tell(context, hosting_started, terms.host_id, terms.job_id, hosting_facts_of(job));
+        events::tell(context, hosting_started, terms.host_id, terms.job_id,
+                     hosting_facts_of(job, happened));
     if (tells.host_ended)
-        events::tell(context, hosting_ended, terms.host_id, terms.job_id, hosting_facts_of(job));
+        events::tell(context, hosting_ended, terms.host_id, terms.job_id,
+                     hosting_facts_of(job, happened));
 }
 
 void tell_reserved(const db::Context& context, const JobRow& job) {

@@ -99,15 +99,11 @@ constexpr auto wire_docs(const BudgetFacts*) {
 }
 
 struct EgressFacts {
-    Decimal egress_bytes;
-    Count included_egress_gib;
+    Egress egress;
 };
-BOOST_DESCRIBE_STRUCT(EgressFacts, (), (egress_bytes, included_egress_gib))
+BOOST_DESCRIBE_STRUCT(EgressFacts, (), (egress))
 constexpr auto wire_docs(const EgressFacts*) {
-    return std::to_array<wire::Doc>({
-        {"egress_bytes", "What the rental has sent, by the host's count.", "858993459200"},
-        {"included_egress_gib", "What is included in the price.", "1000"},
-    });
+    return std::to_array<wire::Doc>({{"egress", "What it has sent."}});
 }
 
 // As the host's list of recent jobs has it, and nothing of the renter.
@@ -119,9 +115,11 @@ struct HostingFacts {
     bool ready = false;
     Decimal billed_ms;
     Micro earned_micro;
+    Nullable<Failure> failure;
 };
 BOOST_DESCRIBE_STRUCT(HostingFacts, (),
-                      (machine_id, job_id, state, end_reason, ready, billed_ms, earned_micro))
+                      (machine_id, job_id, state, end_reason, ready, billed_ms, earned_micro,
+                       failure))
 constexpr auto wire_docs(const HostingFacts*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "STOPPED"},
@@ -129,6 +127,8 @@ constexpr auto wire_docs(const HostingFacts*) {
         {"ready", "False when the host never reached READY: nothing ran, nothing was billed."},
         {"billed_ms", "Metered runtime since READY.", "3600000"},
         {"earned_micro", "The host's share of the charge.", "351000"},
+        {"failure", "Why it did not come up, in the words that its renter reads; else null.",
+         "null"},
     });
 }
 
@@ -176,7 +176,8 @@ inline constexpr events::Kind<BudgetFacts> rental_budget_raised{
     "rental.budget_raised", "rental", events::Audience::renter, "The budget was raised."};
 inline constexpr events::Kind<EgressFacts> rental_egress_low{
     "rental.egress_low", "rental", events::Audience::renter,
-    "Four fifths of what the rental may send are used. Once for each rental."};
+    "Four fifths of what the price includes are sent; past all of it, the rental goes on slowly. "
+    "Once for each rental."};
 inline constexpr events::Kind<HostingFacts> hosting_started{
     "hosting.started", "rental", events::Audience::host,
     "A rental runs on a machine of the host, and earns."};
