@@ -16,7 +16,7 @@ namespace berth::admin {
 namespace {
 
 constexpr std::array<std::string_view, 2> pauses{"operations.admission_paused",
-                                                 "money.payouts_paused"};
+                                                 transfers::payouts_paused_key};
 
 SettingRow shown(const settings::Row& row) {
     const auto category = parse_enum<SettingCategory>(row.category);
