@@ -346,7 +346,9 @@ TEST(WebhookPauses, DoubleToAnHourAndHaveJitter) {
         const Duration whole = std::min<Duration>(1h, 5s * (1LL << std::min(attempts - 1, 20)));
         EXPECT_GE(pause, whole / 2);
         EXPECT_LE(pause, whole);
-        if (attempts > 12) EXPECT_NE(pause, last);
+        if (attempts > 12) {
+            EXPECT_NE(pause, last);
+        }
         last = pause;
     }
 }
