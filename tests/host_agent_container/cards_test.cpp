@@ -101,7 +101,8 @@ TEST_F(CardsTest, TheMachineTestReadsThemInsideAndComparesThem) {
           .driver_version = FakeDriver::version},
          "a container has other cards than the host offers");
     says({.name = "no-such-name.berth.invalid"}, "a job cannot look up names");
-    says({.address = "203.0.113.99", .port = 9}, "a job cannot connect to 203.0.113.99:9");
+    says({.address = elsewhere.address(), .port = 9},
+         "a job cannot connect to " + elsewhere.address() + ":9");
     EXPECT_EQ(runtime->present(), std::vector<JobId>{});
 }
 
@@ -171,6 +172,7 @@ protected:
         CardsTest::SetUp();
         if (IsSkipped()) return;
         marker = folder + "/was-here";
+        std::filesystem::remove(marker);  // of the case before
         std::ofstream(folder + "/hook") << "#!/bin/sh\necho ran >> " << marker << "\n";
         ::chmod((folder + "/hook").c_str(), 0755);
         const std::string root = folder + "/hostile";
