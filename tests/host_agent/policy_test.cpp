@@ -206,6 +206,7 @@ TEST_F(Policed, RefusesWhatItsServerAsksForBeforeAnythingIsBegun) {
 }
 
 TEST_F(Policed, TakesNothingByRulesThatCannotBeReadAndSaysSo) {
+    ASSERT_TRUE(soon([&] { return !server.told("/heartbeat").empty(); })) << agent_log();
     write("{");
     const StartPayload payload = cheap();
     EXPECT_EQ(message_of(start(payload)),

@@ -74,6 +74,7 @@ TEST(ListingBlockers, EachReasonAloneIsFoundAlone) {
         {Blocker::GPU_LOST, [](Case& it) { it.machine.gpus_lost = R"(["0000:01:00.0"])"; }},
         {Blocker::WIPE_UNAVAILABLE, [](Case& it) { it.machine.wipe_available = false; }},
         {Blocker::RUNTIME_NOT_ALLOWED, [](Case& it) { it.facts.runtime_allowed = false; }},
+        {Blocker::DISK_TOO_SMALL, [](Case& it) { it.facts.disk_too_small = true; }},
     };
     std::vector<bool> tried(EnumTable<Blocker>::names.size());
     for (const Row& row : rows) {

@@ -251,7 +251,7 @@ TEST_F(Templates, ACommandIsKeptAndItsVariablesAreThoseOfTheTemplate) {
     ASSERT_TRUE(row);
     EXPECT_EQ(offers::command_of(*row), (std::vector<std::string>{"run", "--model=a/b", "4x4"}));
     EXPECT_EQ(member(admin("POST", "", draft("plain")).body, "command"), "[]");
-    for (const char* bad : {R"(["run","{OTHER}"])", R"(["--flag"])", R"(["a\u0000b"])", R"([""])",
+    for (const char* bad : {R"(["run","{OTHER}"])", R"(["--flag"])", R"(["a\u0001b"])", R"([""])",
                             R"("run")", R"([1])"}) {
         const auto refused =
             admin("POST", "", draft("bad", env + R"(,"command":)" + std::string(bad)));

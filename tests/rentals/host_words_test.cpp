@@ -27,9 +27,10 @@ protected:
         return member(shown.body, "recent_jobs.0." + name);
     }
     agent_protocol::StartPayload start_of(JobId job) {
+        const auto machine = find(job).terms.machine_id;
         return database().read([&](db::Transaction& tx) {
-            for (const auto& command : town.harness.app->rentals().lifecycle().commands().waiting(
-                     tx, find(job).terms.machine_id, now()))
+            for (const auto& command :
+                 town.harness.app->rentals().lifecycle().commands().waiting(tx, machine, now()))
                 if (command.kind == agent_protocol::CommandKind::start)
                     return agent_protocol::payload_of<agent_protocol::StartPayload>(command);
             throw std::runtime_error("no START waits");
