@@ -40,9 +40,14 @@ struct Payees : Lies {
             return std::string(enum_name(transfers::find_transfer(tx, id).value().state));
         });
     }
-    void hold(transfers::TransferId id, const std::optional<std::string>& why) {
+    void hold(transfers::TransferId id) {
         const bool done = town.town.harness.app->database().write(
-            [&](db::Transaction& tx) { return transfers::hold_back(tx, id, why); });
+            [&](db::Transaction& tx) { return transfers::hold_back(tx, id, "looked at"); });
+        EXPECT_TRUE(done);
+    }
+    void release(transfers::TransferId id) {
+        const bool done = town.town.harness.app->database().write(
+            [&](db::Transaction& tx) { return transfers::release_held(tx, id, std::nullopt); });
         EXPECT_TRUE(done);
     }
     // What a provider says that knows nothing of who is barred.
@@ -223,17 +228,17 @@ TEST_F(Payees, WhatWaitsForAnAddressThatTheChainRefusedIsCalledOffUnsigned) {
     ASSERT_EQ(attempts(town), 1);
     const auto second = id_in(ask(ada, 200));
     const auto third = id_in(ask(ada, 300));
-    hold(second, "looked at");
-    hold(third, "looked at");
+    hold(second);
+    hold(third);
     mine();
     settle(key);
     EXPECT_EQ(state_of(second), "INTENT");
-    hold(second, std::nullopt);
+    release(second);
     settle(key);
     EXPECT_EQ(state_of(second), "CANCELLED");
     EXPECT_EQ(state_of(third), "INTENT") << "what an operator holds back is nobody else's to end";
     EXPECT_EQ(newest(town, ada, "waits_for"), "settlement_hold");
-    hold(third, std::nullopt);
+    release(third);
     settle(key);
     EXPECT_EQ(state_of(third), "CANCELLED");
     EXPECT_EQ(attempts(town), 1);
@@ -245,7 +250,7 @@ TEST_F(Payees, WhatIsHeldBackBeforeItIsTriedKeepsItsMoney) {
     set("payee_refusals_max", "1");
     bar(ada);
     const auto id = id_in(ask(ada, 300));
-    lying.before_signing = [&] { hold(id, "looked at"); };
+    lying.before_signing = [&] { hold(id); };
     settle(key);
     EXPECT_EQ(state_of(id), "INTENT");
     EXPECT_EQ(town.balance(ada), "999700") << "its owner does not ask for it anew elsewhere";

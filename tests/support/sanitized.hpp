@@ -1,13 +1,12 @@
-// Whether this build runs under a sanitizer, where everything takes several times as long. Tests
-// that gain nothing from it but time do less then.
+// Whether the product runs under a sanitizer in this build, where everything takes several times as
+// long. Tests that gain nothing from it but time do less then. The build says so: the tests' own
+// code need not be compiled as the product is.
 #pragma once
 
 namespace berth::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
+#ifdef BERTH_SANITIZED
 inline constexpr bool sanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool sanitized = __has_feature(address_sanitizer);
 #else
 inline constexpr bool sanitized = false;
 #endif

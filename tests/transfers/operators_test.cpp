@@ -307,7 +307,7 @@ TEST_F(OperatorsOfTransfers, HoldOneBackOrItIsSignedAndNeverBoth) {
         std::atomic<bool> is_signed = false;
         std::thread holder([&] {
             held = database().write([&](db::Transaction& tx) {
-                return transfers::hold_back(tx, chosen.transfer_id, std::string("held"));
+                return transfers::hold_back(tx, chosen.transfer_id, "held");
             });
         });
         std::thread signer([&] { is_signed = sign(chosen); });

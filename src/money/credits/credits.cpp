@@ -35,8 +35,8 @@ void require_customer(api::Call& call) {
         throw Problem(Code::forbidden, "codes are for accounts that have paid something in before");
 }
 
-// Keeps: a credit costs whoever wants many of them as much money that is tied up as each gives, and
-// one network does not make them by the hundred.
+// Keeps: whoever wants many credits has to bring as much money to each account as its credit gives,
+// and one network does not do so by the hundred. The same money may come to one after the other.
 void require_worth(api::Call& call, const Campaign& campaign) {
     const Micro paid_in = ledger::deposited(call.tx(), call.caller.account, campaign.asset);
     if (paid_in < campaign.per_account)

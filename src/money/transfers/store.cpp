@@ -105,7 +105,7 @@ const db::Query<TransferRow> list_late_sql(
 // Who held it first does not let go alone what another has held since: then it is nobody's.
 constexpr std::string_view hold_back_sql =
     "UPDATE transfers SET held_why = $2, held_by = CASE WHEN held_why IS NULL THEN $3 "
-    "WHEN $2 IS NOT NULL AND held_by <> $3 THEN NULL ELSE held_by END "
+    "WHEN held_by <> $3 THEN NULL ELSE held_by END "
     "WHERE transfer_id = $1 AND state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT')";
 constexpr std::string_view release_held_sql =
     "UPDATE transfers SET held_why = NULL WHERE transfer_id = $1 AND held_why IS NOT NULL "
@@ -265,7 +265,7 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
     return tx.fetch(list_late_sql, asked_before, after, rows_max);
 }
 
-bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
+bool hold_back(db::Transaction& tx, TransferId id, const std::string& why,
                const std::optional<AccountId>& by) {
     return tx.run(hold_back_sql, id, why, by).affected == 1;
 }

@@ -113,9 +113,8 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
 std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_before,
                                              const std::optional<TransferId>& after,
                                              std::int64_t rows_max);
-// Of one that was not signed: why it is held back, or that it is not. False when it was, or is
-// over.
-bool hold_back(db::Transaction& tx, TransferId id, const std::optional<std::string>& why,
+// Holds one back that was not signed. False when it was, or is over.
+bool hold_back(db::Transaction& tx, TransferId id, const std::string& why,
                const std::optional<AccountId>& by = {});
 // Ends that. False when nobody holds it any more, it is over, or, with `only_of`, somebody else
 // than this operator holds it by now.
