@@ -59,8 +59,17 @@ private:
             sent.sql, sent.values, [this](const Sent::Value& value) { return expression(value); });
         if (sql.find("RETURNING sequence, head, entries") == sql.npos) return sql + ";\n";
         Party& party = sent.values[0].bytes == renter_.id ? renter_ : host_;
-        party.entries += sent.values.back().integer;
+        party.entries += sent.values.at(added_entries_index(sent.sql)).integer;
         return fmt::format("{} \\gset {}_\n", sql, names_.at(party.id));
+    }
+
+    // Which value of the statement says how many entries an account gets.
+    static std::size_t added_entries_index(std::string_view sql) {
+        constexpr std::string_view before = "entries = entries + $";
+        const std::size_t at = sql.find(before);
+        if (at == sql.npos)
+            throw std::runtime_error("no entries are counted by " + std::string(sql));
+        return std::stoul(std::string(sql.substr(at + before.size()))) - 1;
     }
 
     std::string expression(const Sent::Value& value) {

@@ -50,7 +50,7 @@ TEST(HttpSwitching, PassesBytesAsTheyAreInBothDirections) {
         asked.set_value(socket.receive_until("\r\n\r\n"));
         socket.send(switch_head + "Sec-WebSocket-Accept: x\r\n\r\nhi");
         EXPECT_EQ(socket.receive_until("ping"), "ping");
-        socket.send(std::string("\0pong\r\n0\r\n\r\n", 13));
+        socket.send(std::string("\0pong\r\n0\r\n\r\n", 12));
         EXPECT_EQ(socket.receive_until("bye"), "bye");
     });
     RawSocket client = passed.ask(asks_to_switch + "Sec-WebSocket-Key: k\r\nOrigin: http://a\r\n");
@@ -67,7 +67,7 @@ TEST(HttpSwitching, PassesBytesAsTheyAreInBothDirections) {
         EXPECT_NE(seen.find(field), std::string::npos) << seen;
     EXPECT_EQ(client.receive_until("hi"), "hi");
     client.send("ping");
-    EXPECT_EQ(client.receive_until("0\r\n\r\n"), std::string("\0pong\r\n0\r\n\r\n", 13));
+    EXPECT_EQ(client.receive_until("0\r\n\r\n"), std::string("\0pong\r\n0\r\n\r\n", 12));
     client.send("bye");
     EXPECT_EQ(client.receive_all(), "");
 }

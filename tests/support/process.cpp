@@ -47,6 +47,8 @@ Process::Process(const std::vector<std::string>& arguments, const std::string& l
     posix_spawn_file_actions_addopen(&files, 1, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND,
                                      0600);
     posix_spawn_file_actions_adddup2(&files, 1, 2);
+    // A listener of the test ends with the test's own.
+    posix_spawn_file_actions_addclosefrom_np(&files, 3);
     // Leaks are looked for in the tests' own programs; at every end of a server it takes seconds.
     if (sanitized) ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     const int failed = posix_spawn(&pid_, list[0], &files, nullptr, list.data(), environ);

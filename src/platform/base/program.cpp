@@ -95,6 +95,8 @@ private:
         posix_spawn_file_actions_adddup2(&files, input.number(), 0);
         posix_spawn_file_actions_adddup2(&files, out_.write.number(), 1);
         posix_spawn_file_actions_adddup2(&files, errors_.write.number(), 2);
+        // What the caller listens on or has open is not the program's.
+        posix_spawn_file_actions_addclosefrom_np(&files, 3);
         if (!call_.folder.empty())
             posix_spawn_file_actions_addchdir_np(&files, call_.folder.c_str());
         posix_spawnattr_t attributes;
