@@ -88,8 +88,8 @@ TEST(Messages, EveryKindOfCommandAndEventHasItsSection) {
 TEST(Messages, EveryStructOfTheHeadersStandsOnThePageWithAWordToEachMember) {
     const std::string page = messages_page();
     std::size_t structs = 0;
-    for (const char* file :
-         {"manifest", "heartbeat", "orders", "payloads", "events", "evidence", "qualification"}) {
+    for (const char* file : {"manifest", "heartbeat", "orders", "payloads", "events", "evidence",
+                             "qualification", "proof"}) {
         const std::string text = test::read_text(
             std::string(BERTH_SOURCE_DIR "/src/protocol/agent_protocol/") + file + ".hpp");
         const std::regex described(R"(BOOST_DESCRIBE_STRUCT\((\w+),)");

@@ -39,10 +39,7 @@ struct Testing : ::testing::Test {
     static std::string result(const std::string& spoiled = "", const std::string& fence = "1",
                               const std::string& endpoint = "null") {
         std::string checks;
-        for (const std::string id :
-             {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
-              "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down",
-              "net.up", "container.profile", "cleanup.wipe"})
+        for (const std::string id : test::checks_of_host)
             checks += fmt::format(R"({}{{"id":"{}","status":"{}"}})", checks.empty() ? "" : ",", id,
                                   id == spoiled ? "fail" : "pass");
         return fmt::format(

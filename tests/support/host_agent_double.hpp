@@ -4,6 +4,7 @@
 // struct of ours, and tests write it as raw JSON from docs/agent-messages.md.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -136,14 +137,17 @@ inline agent_protocol::CleanedEvidence cleaned_evidence(std::int64_t wiped_perce
     return cleaned;
 }
 
+inline constexpr std::array checks_of_host{
+    "driver.version",      "gpu.uniform", "gpu.memory",        "gpu.idle",
+    "gpu.vram_write_read", "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie",
+    "disk.free",           "ram",         "net.down",          "net.up",
+    "container.profile",   "cleanup.wipe"};
+
 // A test that a host with an RTX 4090 passes.
 inline agent_protocol::TestResult passed_test(std::int64_t fence) {
     agent_protocol::TestResult result;
     result.fence = {fence};
-    for (const char* id :
-         {"driver.version", "gpu.uniform", "gpu.memory", "gpu.idle", "gpu.vram_write_read",
-          "gpu.compute", "gpu.mem_bandwidth", "gpu.pcie", "disk.free", "ram", "net.down", "net.up",
-          "container.profile", "cleanup.wipe"}) {
+    for (const char* id : checks_of_host) {
         agent_protocol::Check check;
         check.id = {id};
         check.status = agent_protocol::CheckStatus::pass;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "block_list/block_list.hpp"
+#include "db/name_list.hpp"
 #include "funding/funding.hpp"
+#include "rentals/states.hpp"
 #include "transfers/operators.hpp"
 #include "transfers/payees.hpp"
 #include "transfers/settlement.hpp"
@@ -40,13 +43,14 @@ const auto stuck_intents_sql = stuck_ones(
     "SELECT intent_id AS id, account_id, state, created_at AS since, expires_at AS until, "
     "exception AS detail FROM funding_intents "
     "WHERE state IN ('OPEN', 'EXCEPTION') AND state = 'EXCEPTION' AND expires_at > $3");
+const std::string is_metered_sql = "state IN " + db::name_list(rentals::metered_states);
 // One that runs is stuck when nobody hears its host; the others when they wait for too long.
-const auto stuck_rentals_sql = stuck_ones(
-    "SELECT job_id AS id, renter_id AS account_id, state, "
-    "CASE WHEN state IN ('READY', 'RUNNING') THEN COALESCE(seen_at, waiting_since) "
-    "ELSE waiting_since END AS since, lease_until AS until, end_reason AS detail FROM jobs "
-    "WHERE (state IN ('RESERVED', 'STARTING', 'STOPPING') AND waiting_since <= $3) "
-    "OR (state IN ('READY', 'RUNNING') AND COALESCE(seen_at, waiting_since) <= $4)");
+const auto stuck_rentals_sql =
+    stuck_ones("SELECT job_id AS id, renter_id AS account_id, state, CASE WHEN " + is_metered_sql +
+               " THEN COALESCE(seen_at, waiting_since) ELSE waiting_since END AS since, "
+               "lease_until AS until, end_reason AS detail FROM jobs WHERE state IN " +
+               db::name_list(rentals::live_states) + " AND CASE WHEN " + is_metered_sql +
+               " THEN COALESCE(seen_at, waiting_since) <= $4 ELSE waiting_since <= $3 END");
 const auto stuck_machines_sql = stuck_ones(
     "SELECT machine_id AS id, owner AS account_id, state, changed_at AS since, "
     "clean_deadline AS until, "
@@ -193,10 +197,12 @@ FoundList stuck_rentals(api::Call& call, const After& after, std::int64_t rows_m
     return told(call, stuck_rentals_sql,
                 {StuckKind::rental,
                  [](const StuckColumns& row) -> std::string {
-                     if (row.state == "READY" || row.state == "RUNNING")
+                     const auto state = parse_enum<rentals::JobState>(row.state).value();
+                     if (rentals::is_metered(state))
                          return "Its host was not heard since; the meter stands.";
-                     return row.state == "STOPPING" ? "Its host has not said that it stopped."
-                                                    : "Its host has not started it.";
+                     return rentals::is_before_ready(state)
+                                ? "Its host has not started it."
+                                : "Its host has not said that it stopped.";
                  },
                  "berth admin rentals stop"},
                 after, rows_max, call.now - rental_late_after, call.now - host_silent_after);

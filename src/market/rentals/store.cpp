@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/check.hpp"
-#include "db/name_list.hpp"
 
 namespace berth::rentals {
 namespace {
