@@ -98,7 +98,7 @@ export class Client {
                 if (!(error instanceof BerthError)) throw error;
                 if (!isRenewed && !this.options.apiKey && error.member === `header.${csrfHeader}`) {
                     isRenewed = true;
-                    await this.renewSession(given.signal);
+                    await this.renewSession();
                 } else {
                     isOpen ||= error.mayHaveHappened; // one attempt is enough
                     Object.assign(error, { mayHaveHappened: isOpen && !error.isSettled });
@@ -156,8 +156,8 @@ export class Client {
     }
 
     /** A step-up in another tab changes everybody's token; many requests at once read it once. */
-    private renewSession(signal: AbortSignal | undefined): Promise<unknown> {
-        this.sessionRead ??= this.call('show_session', { signal }).finally(() => { this.sessionRead = undefined; });
+    private renewSession(): Promise<unknown> {
+        this.sessionRead ??= this.call('show_session').finally(() => { this.sessionRead = undefined; });
         return this.sessionRead;
     }
 }
