@@ -96,7 +96,7 @@ test('what the server says at the end is waited out, what it refuses is an error
     const expired = { ...envelope('EVENTS_EXPIRED'), current: { oldest: '50', newest: '60' } };
     const market = await startStreams(t,
         stream([begin(1), frame(2), end('server_stops')], 'end'),
-        (_, response) => dropBefore(response),
+        (_, response) => void dropBefore(response),
         () => ({ status: 502, body: '<html>bad gateway</html>' }),
         () => ({ status: 200, body: '<html>in a minute</html>' }),
         () => ({ status: 503, body: envelope('UNAVAILABLE', 'as many streams as it can', true) }),
