@@ -141,7 +141,7 @@ test('a server that says nothing is given up in time, by the same key again', as
     const client = makeClient(market);
     const quote_id = await quoted(client);
     market.spoil(reserve, silence);
-    const { job_id } = await client.call('create_job', { body: { quote_id }, timeoutMs: 100 });
+    const { job_id } = await client.call('create_job', { body: { quote_id }, timeoutMs: 1000 });
     assert.deepEqual([...market.jobs.keys()], [job_id]);
     assert.equal(new Set(market.sent(reserve).map((each) => each.headers['idempotency-key'])).size, 1);
     market.spoil('GET /api/v1/jobs', silence);
