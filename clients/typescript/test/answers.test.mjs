@@ -99,6 +99,10 @@ test('items come from all pages, and only as far as they are wanted', async (t) 
     assert.deepEqual(market.seen.map(({ query }) => query),
         [{ model: '4090' }, { model: '4090', cursor: '20' }, { model: '4090', cursor: '40' }]);
     market.seen = [];
+    for await (const _ of client.items('list_offers', { query: { after: '7', limit: 30 } }));
+    assert.deepEqual(market.seen.map(({ query }) => query), [{ after: '7', limit: '30' }, { limit: '30', cursor: '30' }],
+        'a cursor has its beginning in it');
+    market.seen = [];
     for await (const page of client.pages('list_offers')) if (page.items.length) break;
     assert.equal(market.seen.length, 1);
 });
