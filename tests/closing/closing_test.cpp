@@ -422,6 +422,8 @@ TEST_F(Closing, NoRouteOfTheAccountsOwnIsForgottenByAnExport) {
         "show_statement",    // the entries of a time, which are exported whole
         "show_own_proof",    // of the balances, which are exported
         "show_own_absence",  // that there is nothing to prove
+        "list_events",       // what was told of the last weeks, about what is exported
+        "stream_events",     // the same
     };
     api::Caller owner;
     owner.credential = api::Credential::session;

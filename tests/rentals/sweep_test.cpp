@@ -32,7 +32,7 @@ protected:
     void SetUp() override { side().note_listening(database(), now()); }
     JobId running(const std::string& offer = "",
                   machines::HostMode mode = machines::HostMode::dedicated) {
-        const JobId job = rent(ben, put_up(offer, mode), {.budget = 500'000});
+        const JobId job = rent(ben, put_up(offer, mode), {.budget = 1'500'000});
         get_ready(job);
         return job;
     }

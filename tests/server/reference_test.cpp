@@ -60,6 +60,7 @@ const std::set<std::string, std::less<>> self_explaining{"account_id",
                                                          "from",
                                                          "grant_id",
                                                          "guest_id",
+                                                         "delivery_id",
                                                          "endpoint_id",
                                                          "hash",
                                                          "homepage",
@@ -103,6 +104,7 @@ const std::set<std::string, std::less<>> self_explaining{"account_id",
                                                          "updated_at",
                                                          "user_id",
                                                          "value",
+                                                         "webhook_id",
                                                          "withdrawal_id"};
 
 TEST_F(Reference, EveryMemberIsExplainedUnlessItsNameSaysItAll) {

@@ -79,7 +79,7 @@ BOOST_DESCRIBE_STRUCT(Webhook, (),
                        updated_at))
 constexpr auto wire_docs(const Webhook*) {
     return std::to_array<wire::Doc>({
-        {"url", "", "https://hooks.example.org/berth"},
+        {"url", "Where deliveries are sent.", "https://hooks.example.org/berth"},
         {"types", "Those that are sent; empty: all.", "rental.*"},
         {"enabled", "Whether anything is sent."},
         {"disabled_cause",
@@ -113,7 +113,7 @@ BOOST_DESCRIBE_STRUCT(IssuedWebhook, (),
                        created_at))
 constexpr auto wire_docs(const IssuedWebhook*) {
     return std::to_array<wire::Doc>({
-        {"url", "", "https://hooks.example.org/berth"},
+        {"url", "Where deliveries are sent.", "https://hooks.example.org/berth"},
         {"types", "Those that are sent; empty: all.", "rental.*"},
         {"enabled", "Whether anything is sent."},
         {"sent_through", "Up to this number nothing is left to send.", "41"},
@@ -173,7 +173,7 @@ constexpr auto wire_docs(const WebhookDelivery*) {
          "delivered"},
         {"event_id", "The header webhook-id, the same in all attempts."},
         {"sequence", "The number of the event; 0 of a test.", "41"},
-        {"type", "", "rental.running"},
+        {"type", "Of the event.", "rental.running"},
         {"attempt", "Which one for this event, from 1; 0 of one that was not made yet.", "1"},
         {"status", "What the target answered; null when no answer came.", "204"},
         {"fault", "Why no answer came; null when one did.", "null"},

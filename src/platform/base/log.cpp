@@ -31,17 +31,27 @@ bool starts_word(std::string_view text, std::size_t at) {
     return at == 0 || !is_secret_letter(text[at - 1]);
 }
 
-// Where the secret that starts at `at` ends; `at` itself when there is none.
-std::size_t secret_end(std::string_view text, std::size_t at) {
+struct Secret {
+    std::size_t shown = 0;  // the prefix, which says what it is
+    std::size_t end = 0;    // both 0 when there is none
+};
+
+// The secret that starts at `at`.
+Secret secret_at(std::string_view text, std::size_t at) {
     constexpr std::size_t letters_min = 8;
     const std::string_view rest = text.substr(at);
     const auto begins_it = [&](std::string_view prefix) { return rest.starts_with(prefix); };
     const auto found = std::find_if(issued::prefixes.begin(), issued::prefixes.end(), begins_it);
-    if (found == issued::prefixes.end() && !begins_it(hub_prefix)) return at;
+    if (found == issued::prefixes.end() && !begins_it(hub_prefix)) return {};
     const std::string_view prefix = found == issued::prefixes.end() ? hub_prefix : *found;
     std::size_t end = at + prefix.size();
-    while (end < text.size() && is_secret_letter(text[end])) ++end;
-    return end - at >= prefix.size() + letters_min ? end : at;
+    const bool base64 = prefix == issued::webhook_secret;
+    const auto belongs = [&](char c) {
+        return is_secret_letter(c) || (base64 && (c == '+' || c == '/' || c == '='));
+    };
+    while (end < text.size() && belongs(text[end])) ++end;
+    if (end - at < prefix.size() + letters_min) return {};
+    return {at + prefix.size(), end};
 }
 
 // Finds the password of "scheme://user:password@". People write passwords with "/" and "?" in them,
@@ -146,9 +156,9 @@ std::string redact(std::string_view text) {
     Passwords passwords(text);
     for (std::size_t i = 0; i < text.size();) {
         if (starts_word(text, i)) {
-            if (const std::size_t end = secret_end(text, i); end != i) {
-                out.append(text.substr(i, 4)).append(ellipsis);
-                i = end;
+            if (const Secret secret = secret_at(text, i); secret.end != 0) {
+                out.append(text.substr(i, secret.shown - i)).append(ellipsis);
+                i = secret.end;
                 continue;
             }
             if (const std::size_t value = password_value(text, i); value != i) {
