@@ -29,7 +29,11 @@ private:
 
 class Sweep : public MarketTest {
 protected:
-    void SetUp() override { side().note_listening(database(), now()); }
+    void SetUp() override {
+        side().note_listening(database(), now());
+        ben = join(R"(["renter"])", 40'000'000);
+    }
+    // With so much money that nothing is told of it before its host is lost.
     JobId running(const std::string& offer = "",
                   machines::HostMode mode = machines::HostMode::dedicated) {
         const JobId job = rent(ben, put_up(offer, mode), {.budget = 1'500'000});

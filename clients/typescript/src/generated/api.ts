@@ -1152,6 +1152,197 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to the account after a number, or the next that will. */
+        get: operations["list_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens to the account, as server-sent events. */
+        get: operations["stream_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What operators should know of, after a number, or the next of it. */
+        get: operations["list_operator_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What operators should know of, as server-sent events. */
+        get: operations["stream_operator_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The account's webhooks, oldest first; to a key those that it made. */
+        get: operations["list_webhooks"];
+        put?: never;
+        /** Posts the account's events to an address, signed; a key's own to a key's. A session needs a fresh step-up, account-sensitive. */
+        post: operations["create_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One webhook: how far it is, and since when it fails. */
+        get: operations["show_webhook"];
+        put?: never;
+        post?: never;
+        /** Ends a webhook, and forgets what it sent. */
+        delete: operations["delete_webhook"];
+        options?: never;
+        head?: never;
+        /** Changes a webhook, or lets it go on where it stopped. */
+        patch: operations["change_webhook"];
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Another secret; the one before signs for another 24 hours, too. A session needs a fresh step-up, account-sensitive. */
+        post: operations["rotate_webhook_secret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends an event of the type webhook.test, once. */
+        post: operations["test_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Sends an event once more, by the same id and with a new signature. */
+        post: operations["redeliver_event"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The attempts of the last seven days, newest first. */
+        get: operations["list_webhook_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which events the account gets by mail. */
+        get: operations["show_mail_notices"];
+        /** Chooses which events the account gets by mail: now, as a digest, or not. */
+        put: operations["choose_mail_notices"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tickets": {
         parameters: {
             query?: never;
@@ -2761,7 +2952,1249 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    "account.ask_new_email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Somebody asked for another address of mail. */
+        post: operations["told_account_ask_new_email"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.change_email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The address of mail was changed. */
+        post: operations["told_account_change_email"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.enable_authenticator": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An authenticator was turned on. */
+        post: operations["told_account_enable_authenticator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.end_sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** All sessions were ended. */
+        post: operations["told_account_end_sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.link_wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A wallet was linked to the account. */
+        post: operations["told_account_link_wallet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.make_api_key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An API key was made. */
+        post: operations["told_account_make_api_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.remove_authenticator": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The authenticator was removed. */
+        post: operations["told_account_remove_authenticator"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.revoke_api_key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** An API key was revoked. */
+        post: operations["told_account_revoke_api_key"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.unlink_wallet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A wallet was taken from the account. */
+        post: operations["told_account_unlink_wallet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "account.use_recovery_code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A recovery code was used. */
+        post: operations["told_account_use_recovery_code"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A dispute was decided. */
+        post: operations["told_dispute_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "dispute.opened": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A part of a rental's charge is disputed. */
+        post: operations["told_dispute_opened"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "funding.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The intent was called off. */
+        post: operations["told_funding_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "funding.confirmed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A transfer was credited to the balance. */
+        post: operations["told_funding_confirmed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "funding.exception": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A transfer that was claimed does not match the intent. */
+        post: operations["told_funding_exception"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "hosting.ended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A rental on a machine of the host is over and settled. */
+        post: operations["told_hosting_ended"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "hosting.started": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A rental runs on a machine of the host, and earns. */
+        post: operations["told_hosting_started"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.allocated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A rental has it. */
+        post: operations["told_machine_allocated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.available": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It can be rented. */
+        post: operations["told_machine_available"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.cleaning": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A rental is over, and what it left is wiped. */
+        post: operations["told_machine_cleaning"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.draining": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is not offered again after its present rental. */
+        post: operations["told_machine_draining"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.enrolled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A machine came in. */
+        post: operations["told_machine_enrolled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its agent told of trouble with a GPU, or of its end. Of each kind once a minute at most. */
+        post: operations["told_machine_health"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.heard": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its agent is heard again. */
+        post: operations["told_machine_heard"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.listing_rejected": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was to be listed, and something stands in the way. */
+        post: operations["told_machine_listing_rejected"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.quarantined": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was put aside: nothing is rented on it until it was cleaned and tested. */
+        post: operations["told_machine_quarantined"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.retired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is gone for good. */
+        post: operations["told_machine_retired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.silent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its agent was not heard for 90 seconds. */
+        post: operations["told_machine_silent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.test_failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The machine test was not passed. */
+        post: operations["told_machine_test_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.test_passed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The machine test was passed. */
+        post: operations["told_machine_test_passed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.unlisted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is not for rent. */
+        post: operations["told_machine_unlisted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "machine.unqualified": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is to be tested. */
+        post: operations["told_machine_unqualified"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "offer.draining": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The offer ends with the present rental. */
+        post: operations["told_offer_draining"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "offer.listed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The offer is for sale. */
+        post: operations["told_offer_listed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "offer.published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A version of the offer was published. */
+        post: operations["told_offer_published"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "offer.unlisted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The offer is not for sale any more. */
+        post: operations["told_offer_unlisted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.awaiting_email_confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was asked for, and waits for the mailed link of its new address. */
+        post: operations["told_payout_awaiting_email_confirmation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was called off; the amount is back. */
+        post: operations["told_payout_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its link was not used in time. */
+        post: operations["told_payout_expired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment was refused; the amount is back. */
+        post: operations["told_payout_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.intent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its amount is locked; it will be signed. */
+        post: operations["told_payout_intent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.settled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment is final on the chain. */
+        post: operations["told_payout_settled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "payout.submitted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment is signed and sent. */
+        post: operations["told_payout_submitted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "refund.posted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A refund for a rental was booked. */
+        post: operations["told_refund_posted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.budget_raised": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The budget was raised. */
+        post: operations["told_rental_budget_raised"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is over, and files can no longer be fetched. */
+        post: operations["told_rental_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.egress_low": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Four fifths of what the price includes are sent; past all of it, the rental goes on slowly. Once for each rental. */
+        post: operations["told_rental_egress_low"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.engine_down": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The engine does not answer; nothing is billed meanwhile. */
+        post: operations["told_rental_engine_down"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.engine_up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The engine answers again. */
+        post: operations["told_rental_engine_up"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It never came up; nothing was billed and the budget is back. */
+        post: operations["told_rental_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.funds_low": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A tenth of what the budget pays for is left, or five minutes. Once for each budget. */
+        post: operations["told_rental_funds_low"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.gpu_back": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** All GPUs of the machine answer again. */
+        post: operations["told_rental_gpu_back"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.gpu_lost": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A GPU of the machine does not answer; nothing is billed meanwhile. */
+        post: operations["told_rental_gpu_lost"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.preemption_noticed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The host takes the machine back; nothing more is billed. */
+        post: operations["told_rental_preemption_noticed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.reachable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its host is heard again, after it was not. */
+        post: operations["told_rental_reachable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.reserved": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A machine was reserved and the budget is held. */
+        post: operations["told_rental_reserved"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.running": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is ready and can be used; billing began. */
+        post: operations["told_rental_running"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.starting": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The host has taken the job up. */
+        post: operations["told_rental_starting"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.stopped": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Nothing runs any more and the charge is settled. */
+        post: operations["told_rental_stopped"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.stopping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It is being stopped; billing ended. */
+        post: operations["told_rental_stopping"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.unreachable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its host was not heard for 90 seconds, and the rental may be out of reach; after 300 seconds it ends. */
+        post: operations["told_rental_unreachable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "ticket.answered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Support has answered. */
+        post: operations["told_ticket_answered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "ticket.closed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Support has closed it. */
+        post: operations["told_ticket_closed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.disabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A webhook was disabled: its target is gone, or was away for three days. */
+        post: operations["told_webhook_disabled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.failing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Nothing got through to a webhook for an hour; its events wait. */
+        post: operations["told_webhook_failing"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "webhook.test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Somebody asked for a test. It goes to that webhook alone, is in no stream, and has the number 0. */
+        post: operations["told_webhook_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.awaiting_email_confirmation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was asked for, and waits for the mailed link of its new address. */
+        post: operations["told_withdrawal_awaiting_email_confirmation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.cancelled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** It was called off; the amount is back. */
+        post: operations["told_withdrawal_cancelled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.expired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its link was not used in time. */
+        post: operations["told_withdrawal_expired"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.failed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment was refused; the amount is back. */
+        post: operations["told_withdrawal_failed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.intent": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its amount is locked; it will be signed. */
+        post: operations["told_withdrawal_intent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.settled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment is final on the chain. */
+        post: operations["told_withdrawal_settled"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "withdrawal.submitted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its payment is signed and sent. */
+        post: operations["told_withdrawal_submitted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         Absence: {
@@ -2792,6 +4225,10 @@ export interface components {
             external_host: string;
             /** @description The port there. */
             external_port: number;
+            /** @description Of an http endpoint while the job runs: its address with the scheme. It wants the key of endpoint_api_key as a Bearer; `berth rentals open` shows it to a browser. Else null. */
+            url: string | null;
+            /** @description Of an https endpoint: SHA-256 of its public key (SubjectPublicKeyInfo) in hex. No authority vouches for it, so this is what to compare; curl takes it, as base64, by --pinnedpubkey. Else null. */
+            tls_key_sha256: string | null;
         };
         AccountExport: {
             /** Format: uuid */
@@ -2813,6 +4250,12 @@ export interface components {
             events: components["schemas"]["ExportedEvent"][];
             /** @description Sections that were too long to be whole; their own routes page through the rest. */
             cut: string[];
+        };
+        AccountFacts: {
+            /** @description What was done, as the audit record calls it. */
+            action: string;
+            /** @description The beginning of the API key that it is about; null when it is about none. */
+            key_prefix: string | null;
         };
         AccountStatement: {
             /** Format: uuid */
@@ -3009,7 +4452,7 @@ export interface components {
              * Format: uuid
              * @description The job that holds it, or was not cleaned up after yet.
              */
-            job_id: string | null;
+            current_job_id: string | null;
             /**
              * Format: date-time
              * @description When its host agent was last heard; null: never.
@@ -3279,6 +4722,17 @@ export interface components {
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        BudgetFacts: {
+            /** @description What is held. */
+            budget_micro: string;
+            /** @description Counts the raises of the budget. */
+            budget_version: string;
+            /**
+             * Format: date-time
+             * @description Null before READY.
+             */
+            funded_through: string | null;
+        };
         BudgetRaised: {
             /** Format: uuid */
             job_id: string;
@@ -3312,7 +4766,7 @@ export interface components {
             /** Format: uuid */
             campaign_id: string;
             /** @description What users give. */
-            code: string;
+            campaign_code: string;
             name: string;
             /** @enum {string} */
             asset: "USDC" | "USDT";
@@ -3357,6 +4811,16 @@ export interface components {
             from: string | null;
             /** @description What it is now; null when there is nothing. */
             to: string | null;
+        };
+        ChangedWebhook: {
+            /** @description Another target. */
+            url?: string;
+            /** @description Other types; empty for all. */
+            types?: string[];
+            /** @description True lets it go on where it stopped, at once. */
+            enabled?: boolean;
+            /** @description Another place to go on: `now`, or the number after which it goes on. */
+            from?: string;
         };
         Check: {
             /** @description Which check; ids that the server does not know are kept and not judged. */
@@ -3709,6 +5173,28 @@ export interface components {
             /** @description The transaction, once it is signed. */
             tx_hash: string | null;
         };
+        DisputeFacts: {
+            /**
+             * Format: uuid
+             * @description Which rental.
+             */
+            job_id: string;
+            /**
+             * @description Whether the account rented or hosted it.
+             * @enum {string}
+             */
+            side: "renter" | "host";
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The part of the charge that is disputed. */
+            amount_micro: string;
+            /** @description Of the host's earnings: what is held back; null for the renter. */
+            held_micro: string | null;
+            /** @description What had been held back and is free again; null for the renter, and while it is open. */
+            released_micro: string | null;
+            /** @description How it was decided; null while it is open. */
+            outcome: ("upheld" | "rejected") | null;
+        };
         DisputePreview: {
             /** Format: uuid */
             job_id: string;
@@ -3860,6 +5346,21 @@ export interface components {
             /** @description January to December, also those without earnings. */
             months: components["schemas"]["EarningsMonth"][];
         };
+        Egress: {
+            /** @description What the job has sent, as the host counts it. */
+            used_bytes: string;
+            /** @description What it may send at full speed, as quoted. */
+            included_bytes: string;
+            /**
+             * @description nearly_used: more than 80 % of it; shaped: all of it, and what it sends now goes at 10 Mb/s. It is never cut.
+             * @enum {string}
+             */
+            state: "within" | "nearly_used" | "shaped";
+        };
+        EgressFacts: {
+            /** @description What it has sent. */
+            egress: components["schemas"]["Egress"];
+        };
         EmailChanged: {
             /** Format: uuid */
             account_id: string;
@@ -3888,6 +5389,38 @@ export interface components {
         };
         ErrorEnvelope: {
             error: components["schemas"]["ErrorDetail"];
+        };
+        Event: {
+            /**
+             * Format: uuid
+             * @description The same wherever and however often this event is delivered.
+             */
+            event_id: string;
+            /** @description Its number in the account's stream: 1, 2, 3 without gaps, in the order in which things happened. */
+            sequence: string;
+            /** @description What happened; docs/events.md has every type. */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it happened, by the service's clock.
+             */
+            timestamp: string;
+            /** @description What it is about. */
+            subject: components["schemas"]["Subject"];
+            /** @description The facts of this change, by type. */
+            data: Record<string, unknown>;
+        };
+        EventPage: {
+            /** @description Oldest first. */
+            items: components["schemas"]["Event"][];
+            /** @description Where the next page begins; null when there is no more by now. */
+            next_cursor: string | null;
+            /** @description Up to this number nothing is missing, whatever the filter left out: go on with after=through. */
+            through: string;
+            /** @description The oldest number that is kept. */
+            oldest: string;
+            /** @description The newest number that there is. */
+            newest: string;
         };
         Evidence: {
             /** @description 1, 2, 3 without gaps. */
@@ -4049,6 +5582,34 @@ export interface components {
             /** @description Nineteen of twenty streams began within this many milliseconds. */
             p95: string;
         };
+        FundingFacts: {
+            /**
+             * @description Of the intent.
+             * @enum {string}
+             */
+            state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
+            /** @description What the intent is for. */
+            amount_micro: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The transaction that was credited; null when none was. */
+            tx_hash: string | null;
+            /** @description What was wrong with the claim; null when nothing was. */
+            exception: string | null;
+        };
+        FundsLowFacts: {
+            /** @description For how many seconds the budget still pays. */
+            left_s: number;
+            /**
+             * Format: date-time
+             * @description When it is spent, and the rental ends.
+             */
+            funded_through: string | null;
+            /** @description What is held. */
+            budget_micro: string;
+            /** @description To be named by who raises it. */
+            budget_version: string;
+        };
         GpuDevice: {
             /** @description Where the device sits. */
             pci_address: string;
@@ -4143,6 +5704,14 @@ export interface components {
             /** @description Always ok: a process that is not alive does not answer. */
             status: string;
         };
+        HealthFacts: {
+            /** @description GPU_XID, GPU_ECC, GPU_LOST or GPU_BACK. */
+            kind: string;
+            /** @description Which device; null when it was not said. */
+            pci_address: string | null;
+            /** @description Of an Xid; null otherwise. */
+            code: number | null;
+        };
         HealthShown: {
             /** @description GPU_XID, GPU_ECC, GPU_LOST or GPU_BACK. */
             kind: string;
@@ -4210,6 +5779,27 @@ export interface components {
             items: components["schemas"]["HostYear"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
+        };
+        HostingFacts: {
+            /** Format: uuid */
+            machine_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /**
+             * @description Of the rental.
+             * @enum {string}
+             */
+            state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
+            /** @description Why it ended; null while it runs. */
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            /** @description False when the host never reached READY: nothing ran, nothing was billed. */
+            ready: boolean;
+            /** @description Metered runtime since READY. */
+            billed_ms: string;
+            /** @description The host's share of the charge. */
+            earned_micro: string;
+            /** @description Why it did not come up, in the words that its renter reads; else null. */
+            failure: components["schemas"]["Failure"] | null;
         };
         HubToken: {
             /** @description The access token of the hub; it is kept sealed and never shown again. */
@@ -4328,6 +5918,27 @@ export interface components {
             /** @description What it may spend; null when nothing limits it. */
             policy: components["schemas"]["KeyPolicy"] | null;
         };
+        IssuedWebhook: {
+            /** Format: uuid */
+            webhook_id: string;
+            /** @description Where deliveries are sent. */
+            url: string;
+            /** @description Those that are sent; empty: all. */
+            types: string[];
+            /** @description Whether anything is sent. */
+            enabled: boolean;
+            /** @description Up to this number nothing is left to send. */
+            sent_through: string;
+            /** @description What deliveries are signed with, as Standard Webhooks has it; shown in this answer only. */
+            secret: string | null;
+            /**
+             * Format: date-time
+             * @description Until when the secret before this one signs, too.
+             */
+            previous_secret_until: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
         Job: {
             /** Format: uuid */
             job_id: string;
@@ -4418,6 +6029,8 @@ export interface components {
             progress: components["schemas"]["Progress"] | null;
             /** @description What the start took; null before READY. */
             time_to_ready: components["schemas"]["TimeToReady"] | null;
+            /** @description What it has sent; null before the host has told of it. */
+            egress: components["schemas"]["Egress"] | null;
             /** @description What can be done now. */
             allowed_actions: ("stop" | "raise_budget" | "access" | "relay" | "skip_retrieval")[];
             /**
@@ -4575,6 +6188,10 @@ export interface components {
             /** @description What is in the way, each with what to do; none when it is admitted. */
             findings: components["schemas"]["Finding"][];
         };
+        ListingRejectedFacts: {
+            /** @description The codes of what stands in the way. */
+            findings: string[];
+        };
         MachineActionTaken: {
             /** Format: uuid */
             machine_id: string;
@@ -4649,7 +6266,7 @@ export interface components {
             /** @description The latest 20 rentals, newest first. */
             recent_jobs?: components["schemas"]["RecentJob"][];
             /** @description What keeps the machine from being listed. */
-            listing_blockers?: ("NO_OFFER" | "OFFER_EXPIRED" | "NOT_QUALIFIED" | "HEARTBEAT_STALE" | "MANIFEST_CHANGED" | "MODE_NOT_OFFERABLE" | "CLASS_MODE_MISMATCH" | "GPU_MEMORY_SHARED" | "QUARANTINED" | "HOST_CAPABILITY_OFF" | "HOST_SUSPENDED" | "ADMISSION_PAUSED" | "GPU_DUPLICATE" | "WIPE_UNAVAILABLE" | "RUNTIME_NOT_ALLOWED" | "GPU_LOST")[];
+            listing_blockers?: ("NO_OFFER" | "OFFER_EXPIRED" | "NOT_QUALIFIED" | "HEARTBEAT_STALE" | "MANIFEST_CHANGED" | "MODE_NOT_OFFERABLE" | "CLASS_MODE_MISMATCH" | "GPU_MEMORY_SHARED" | "QUARANTINED" | "HOST_CAPABILITY_OFF" | "HOST_SUSPENDED" | "ADMISSION_PAUSED" | "GPU_DUPLICATE" | "WIPE_UNAVAILABLE" | "RUNTIME_NOT_ALLOWED" | "GPU_LOST" | "DISK_TOO_SMALL")[];
             /** @description A suggestion for one GPU and one hour; null when there is no basis. */
             market_price?: components["schemas"]["MarketPrice"] | null;
             /** @description How the automatic test stands. */
@@ -4678,6 +6295,21 @@ export interface components {
             from: string | null;
             /** @description What it is now. */
             to: string | null;
+        };
+        MachineStateFacts: {
+            /**
+             * @description The one that it came into; of one that is gone, its last.
+             * @enum {string}
+             */
+            state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
+            /** @description The one that it was in; null of a new machine. */
+            previous_state: ("UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED") | null;
+            /** @description What its owner calls it; null without one. */
+            label: string | null;
+            /** @description Grows with every change of the machine. */
+            version: string;
+            /** @description Why it was put aside; null where it was not. */
+            cause: ("host_lost" | "stop_unconfirmed" | "starts_failed" | "wipe_failed" | "wipe_timed_out" | "operator") | null;
         };
         MachineSummary: {
             /** Format: uuid */
@@ -4716,6 +6348,31 @@ export interface components {
             items: components["schemas"]["MachineSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
+        };
+        MachineTestFacts: {
+            /**
+             * Format: uuid
+             * @description Which test.
+             */
+            run_id: string;
+            /** @description The codes of what was found. */
+            findings: string[];
+            /**
+             * @description How the machine stands with its test now.
+             * @enum {string}
+             */
+            state: "waiting" | "testing" | "passed" | "retrying" | "needs_attention";
+            /**
+             * Format: date-time
+             * @description When it is tested again by itself; null when it is not.
+             */
+            retry_at: string | null;
+        };
+        MailNotices: {
+            /** @description By type of event: `now` mails it at once, `digest` once a day with others, `off` not at all. Security notices and answers to tickets are always mailed and are not among them. Types that are left out are as they are by default. */
+            types: {
+                [key: string]: "now" | "digest" | "off";
+            };
         };
         MarketPrice: {
             /** @description The canonical name that was matched. */
@@ -4800,7 +6457,7 @@ export interface components {
         };
         NewCampaign: {
             /** @description What users give: letters, digits and hyphens; its case does not matter. */
-            code: string;
+            campaign_code: string;
             /** @description What users read. */
             name: string;
             /**
@@ -4941,7 +6598,7 @@ export interface components {
              * @description What to run; either this or image.
              */
             template_id?: string;
-            /** @description An image of one's own, for machines that take such; either this or template_id. */
+            /** @description An image of one's own, with its registry and its digest, for machines that take such; either this or template_id. */
             image?: string;
             /** @description The rental ends after this many seconds at the latest. */
             duration_limit_s: number;
@@ -5010,6 +6667,22 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
+        NewWebhook: {
+            /** @description Where events are posted to: https, port 443 or above 1023, no user or password. */
+            url: string;
+            /** @description Types of events, `rental.*` for all that begin so; empty for all. */
+            types?: string[];
+            /**
+             * @description False: made, but nothing is sent yet.
+             * @default true
+             */
+            enabled?: boolean;
+            /**
+             * @description `now`, or the number after which it begins: `through` of a page, the last `id` of a stream.
+             * @default now
+             */
+            from?: string;
+        };
         NextSteps: {
             /** @description How to fund the account. */
             fund: string;
@@ -5022,7 +6695,7 @@ export interface components {
             /** Format: uuid */
             recovery_id: string;
             /**
-             * @description `objected`; or `waiting` still, where the account is suspended and the link was mailed to the mailbox that is said to be lost.
+             * @description `objected`; or `waiting` still, where the account was suspended: then a second admin decides.
              * @enum {string}
              */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
@@ -5030,6 +6703,11 @@ export interface components {
         Objection: {
             /** @description Where the link was mailed to; only the ends of it. */
             address: string;
+            /**
+             * @description What the address was to the account when it was opened: the present one, a former one, an agent's contact, or the new one.
+             * @enum {string}
+             */
+            known_as: "present" | "former" | "contact" | "new";
             /**
              * Format: date-time
              * @description When the button was pressed first.
@@ -5093,6 +6771,29 @@ export interface components {
             /** @description GPU memory that would stay free; 0 where it does not fit. */
             headroom_bytes: string;
         };
+        OfferPublishedFacts: {
+            /** Format: uuid */
+            machine_id: string;
+            /** @description The new one. */
+            offer_version: string;
+            /** @description For the whole machine. */
+            rate_micro_per_hour: string;
+            /**
+             * Format: date-time
+             * @description Since when it can be rented.
+             */
+            available_from: string;
+            /**
+             * Format: date-time
+             * @description Until when.
+             */
+            available_until: string;
+            /**
+             * @description An interruptible machine may be taken back after a notice.
+             * @enum {string}
+             */
+            availability_class: "dedicated" | "interruptible";
+        };
         OfferSold: {
             /** @description The one that counts. */
             offer_version: string;
@@ -5100,6 +6801,28 @@ export interface components {
             rate_micro_per_hour: string;
             /** @enum {string} */
             state: "listed" | "unlisted" | "draining";
+        };
+        OfferStart: {
+            /** @description Whether the template's image is on the machine already. */
+            is_warm: boolean;
+            /** @description From the reservation until the workload answers, by the medians of the template's last 30 days, without fetching the image where it is there; null until five were measured. */
+            expected_ms: string | null;
+        };
+        OfferStateFacts: {
+            /** Format: uuid */
+            machine_id: string;
+            /**
+             * @description The one that it came into.
+             * @enum {string}
+             */
+            state: "listed" | "unlisted" | "draining";
+            /**
+             * @description The one that it was in.
+             * @enum {string}
+             */
+            previous_state: "listed" | "unlisted" | "draining";
+            /** @description The current one. */
+            offer_version: string;
         };
         OfferSummary: {
             /** Format: uuid */
@@ -5203,6 +6926,8 @@ export interface components {
             last_seen_age_s: number;
             /** @description With template_id alone. */
             fit?: components["schemas"]["OfferFit"];
+            /** @description With template_id alone: how soon it would answer. */
+            time_to_ready?: components["schemas"]["OfferStart"];
             /** @description With fits_for alone. */
             fits_template_ids?: string[];
         };
@@ -5450,6 +7175,18 @@ export interface components {
             today_micro: string | null;
         };
         Preemption: {
+            /**
+             * Format: date-time
+             * @description Nothing after this is billed.
+             */
+            notice_at: string;
+            /**
+             * Format: date-time
+             * @description Until when the machine can still be used.
+             */
+            deadline_at: string;
+        };
+        PreemptionFacts: {
             /**
              * Format: date-time
              * @description Nothing after this is billed.
@@ -5806,6 +7543,10 @@ export interface components {
             earned_micro?: string;
             /** @description How long each posting of it matures before it can be paid out, as it was quoted. */
             payout_delay_hours?: number;
+            /** @description Why it did not come up, or broke, in the words that its renter reads; null when it did not. */
+            failure?: components["schemas"]["Failure"] | null;
+            /** @description Why the agent could not clean up after it, in the agent's words; null when it could, and before. */
+            clean_error?: string | null;
         };
         Recovery: {
             /** Format: uuid */
@@ -5828,7 +7569,7 @@ export interface components {
             addresses_told: number;
             /** @description Whether somebody, while it waits, got in by the mailbox or signed with the wallet that is said to be lost; then it cannot be completed. */
             signed_in_since: boolean;
-            /** @description Whether the account was suspended when it was opened: then an objection from the mailbox that is said to be lost does not end it, and a second admin is asked instead. */
+            /** @description Whether the account was suspended when it was opened: then an objection by a mailed link does not end it, and a second admin is asked instead. */
             was_suspended: boolean;
             /** @description Who objected by a mailed link. */
             objections: components["schemas"]["Objection"][];
@@ -5876,7 +7617,37 @@ export interface components {
         };
         RedeemCode: {
             /** @description Of the campaign; its case does not matter. */
-            code: string;
+            campaign_code: string;
+        };
+        Redelivery: {
+            /** @description The number of the event that is sent once more. */
+            sequence: string;
+        };
+        RefundFacts: {
+            /**
+             * Format: uuid
+             * @description Which rental.
+             */
+            job_id: string;
+            /**
+             * @description Whether the account rented or hosted it.
+             * @enum {string}
+             */
+            side: "renter" | "host";
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description What the renter got back; for the host, what is taken back. */
+            amount_micro: string;
+            /** @description What the renter got back. */
+            refund_micro: string;
+            /** @description Of that: what is back in a promotional credit; null for the host. */
+            credit_micro: string | null;
+            /** @description What the host's balance paid beyond its earnings; null for the renter. */
+            from_available_micro: string | null;
+            /** @description What the host owes of it; null for the renter. */
+            host_debt_micro: string | null;
+            /** @description What the service bears of the host's part; null for the renter. */
+            from_platform_micro: string | null;
         };
         RefundMade: {
             /** Format: uuid */
@@ -6007,6 +7778,49 @@ export interface components {
             filter: "include_unverified" | "verification_level" | "min_bandwidth_mbps" | "max_rate_micro_per_hour" | "gpu_count" | "model" | "tier" | "backend" | "continent";
             /** @description Listed offers that this filter alone removes. */
             count: number;
+        };
+        RentalFacts: {
+            /**
+             * @description The one that it came into.
+             * @enum {string}
+             */
+            state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
+            /** Format: uuid */
+            machine_id: string;
+            /** @description Why it ends; null before. */
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            /** @description What is held. */
+            budget_micro: string;
+            /** @description Counts the raises of the budget. */
+            budget_version: string;
+            /** @description What it had cost by then. */
+            cumulative_charge_micro: string;
+            /** @description What was billed by then, in milliseconds. */
+            accepted_runtime_ms: string;
+            /**
+             * Format: date-time
+             * @description When it became READY; null before.
+             */
+            meter_started_at: string | null;
+            /**
+             * Format: date-time
+             * @description Nothing after this is billed; null while it runs.
+             */
+            meter_stopped_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the money, the duration or the offer ends; null before READY.
+             */
+            funded_through: string | null;
+            /**
+             * Format: date-time
+             * @description Until when files can be fetched; null where there is no such time.
+             */
+            retrieval_until: string | null;
+            /** @description Why it did not come up, or broke; null when it did not. */
+            failure: components["schemas"]["Failure"] | null;
+            /** @description What the start took; null before it runs. */
+            time_to_ready: components["schemas"]["TimeToReady"] | null;
         };
         ResetMfa: {
             /**
@@ -6200,6 +8014,20 @@ export interface components {
             /** Format: date-time */
             expires_at: string;
         };
+        SilenceFacts: {
+            /**
+             * Format: date-time
+             * @description When its agent was last heard.
+             */
+            last_healthy_at: string;
+        };
+        SinceFacts: {
+            /**
+             * Format: date-time
+             * @description When it began, by the service's clock.
+             */
+            since: string;
+        };
         StartSignIn: {
             /** Format: email */
             email: string;
@@ -6352,6 +8180,12 @@ export interface components {
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        Subject: {
+            /** @description What it is. */
+            kind: string;
+            /** @description Its id, as in the routes that read it. */
+            id: string;
+        };
         Supplier: {
             account_id: string;
         };
@@ -6469,6 +8303,8 @@ export interface components {
             quantization: string | null;
             /** @description Null only before it is published, which only operators see. */
             image_digest: string | null;
+            /** @description The program and its arguments, in place of what the image starts by itself; empty: that. {NAME} stands for that variable of env. */
+            command: string[];
             /** @description What it needs of GPU memory. */
             vram_fit: components["schemas"]["VramFit"];
             /** @description Of one machine. */
@@ -6480,7 +8316,7 @@ export interface components {
             required_runtime: "cuda" | "rocm-hip" | "sycl" | "vulkan" | "metal";
             /** @description What it serves. */
             exposes: components["schemas"]["Expose"][];
-            /** @description Variables that the container is started with. */
+            /** @description Variables that the container is started with. {BERTH_API_KEY} in a value stands for the key of the job's endpoints. */
             env: {
                 [key: string]: string;
             };
@@ -6514,8 +8350,10 @@ export interface components {
             engine: string;
             /** @description Left out or null for full precision. */
             quantization?: string | null;
-            /** @description Needed before it can be published. */
+            /** @description Begins with its registry and ends with its digest; needed before it can be published. */
             image_digest?: string | null;
+            /** @description The program and its arguments, in place of what the image starts by itself; empty: that. {NAME} stands for that variable of env. */
+            command?: string[];
             /** @description What it needs of GPU memory. */
             vram_fit: components["schemas"]["VramFit"];
             /**
@@ -6530,7 +8368,7 @@ export interface components {
             required_runtime: "cuda" | "rocm-hip" | "sycl" | "vulkan" | "metal";
             /** @description What it serves. */
             exposes?: components["schemas"]["Expose"][];
-            /** @description Variables that the container is started with. */
+            /** @description Variables that the container is started with. {BERTH_API_KEY} in a value stands for the key of the job's endpoints. */
             env?: {
                 [key: string]: string;
             };
@@ -6597,6 +8435,13 @@ export interface components {
              * @description When it was last written to.
              */
             updated_at: string;
+        };
+        TicketFacts: {
+            /**
+             * @description The one that it came into.
+             * @enum {string}
+             */
+            state: "open" | "answered" | "closed";
         };
         TicketMessage: {
             /** Format: uuid */
@@ -6704,6 +8549,23 @@ export interface components {
         TransferDecision: {
             /** @description Why, for the audit record. */
             reason: string;
+        };
+        TransferFacts: {
+            /**
+             * @description The one that it came into.
+             * @enum {string}
+             */
+            state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
+            /** @description What is to arrive. */
+            amount_micro: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description Where it goes. */
+            address: string;
+            /** @description The transaction on the chain; null before it is over there. */
+            tx_hash: string | null;
+            /** @description Why it ended without a payment; null when it did not. */
+            reason: string | null;
         };
         TransferPage: {
             items: components["schemas"]["Transfer"][];
@@ -7066,6 +8928,106 @@ export interface components {
             nonce: string;
             /** Format: date-time */
             expires_at: string;
+        };
+        Webhook: {
+            /** Format: uuid */
+            webhook_id: string;
+            /** @description Where deliveries are sent. */
+            url: string;
+            /** @description Those that are sent; empty: all. */
+            types: string[];
+            /** @description Whether anything is sent. */
+            enabled: boolean;
+            /** @description Why the service disabled it: the target answered 410, or nothing got through for 72 hours, or its key ended; null when the service did not. */
+            disabled_cause: ("gone" | "unreachable" | "key_ended") | null;
+            /**
+             * Format: uuid
+             * @description The API key that made it, whose events it hears and with which it ends; null: a session made it, and it hears all of the account.
+             */
+            key_id: string | null;
+            /** @description Up to this number nothing is left to send. */
+            sent_through: string;
+            /**
+             * Format: date-time
+             * @description Since when nothing gets through; null while all is well.
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description When the event that did not get through is tried again.
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until when the secret before this one signs, too.
+             */
+            previous_secret_until: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When its owner last changed it.
+             */
+            updated_at: string;
+        };
+        WebhookDelivery: {
+            /** Format: uuid */
+            delivery_id: string;
+            /**
+             * @description Sent in its turn, once more because somebody asked, or as a test.
+             * @enum {string}
+             */
+            kind: "event" | "redelivery" | "test";
+            /**
+             * @description waiting: asked for and not sent yet. retrying: this attempt failed, and there will be another. failed: there will be none.
+             * @enum {string}
+             */
+            state: "waiting" | "delivered" | "retrying" | "failed";
+            /**
+             * Format: uuid
+             * @description The header webhook-id, the same in all attempts.
+             */
+            event_id: string;
+            /** @description The number of the event; 0 of a test. */
+            sequence: string;
+            /** @description Of the event. */
+            type: string;
+            /** @description Which one for this event, from 1; 0 of one that was not made yet. */
+            attempt: number;
+            /** @description What the target answered; null when no answer came. */
+            status: number | null;
+            /** @description Why no answer came; null when one did. */
+            fault: string | null;
+            /** @description The beginning of what the target answered, at most 1 KiB of text. */
+            answer: string | null;
+            /** @description How long it took; null of one that was not made yet. */
+            took_ms: number | null;
+            /**
+             * Format: date-time
+             * @description When it began, or was asked for.
+             */
+            at: string;
+        };
+        WebhookDeliveryPage: {
+            items: components["schemas"]["WebhookDelivery"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
+        };
+        WebhookFacts: {
+            /** @description Where it sends to, without the rest of the address. */
+            host: string;
+            /** @description Why it was disabled; null while it is not. */
+            cause: ("gone" | "unreachable" | "key_ended") | null;
+            /**
+             * Format: date-time
+             * @description Since when nothing got through; null when it was told to stop.
+             */
+            failing_since: string | null;
+        };
+        WebhookPage: {
+            items: components["schemas"]["Webhook"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
         };
         WhoAmI: {
             /** Format: uuid */
@@ -9021,6 +10983,405 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Proof"];
+                };
+            };
+        };
+    };
+    list_events: {
+        parameters: {
+            query?: {
+                /** @description Events that follow this number: `through` of the answer before. Left out for all that are kept. */
+                after?: string;
+                /** @description Types of events, separated by commas; `rental.*` means all that begin so. */
+                types?: string;
+                /** @description The id of what the events are about. */
+                subject?: string;
+                /** @description How long to wait for the next event where there is none yet. */
+                wait_s?: number;
+                /** @description Where to go on: next_cursor of the page before; not together with `after`. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    stream_events: {
+        parameters: {
+            query?: {
+                /** @description Events that follow this number. The header Last-Event-ID wins over it; without both the stream begins now. */
+                after?: string;
+                /** @description Types of events, separated by commas; `rental.*` means all that begin so. */
+                types?: string;
+                /** @description The id of what the events are about. */
+                subject?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+        };
+    };
+    list_operator_events: {
+        parameters: {
+            query?: {
+                /** @description Events that follow this number: `through` of the answer before. Left out for all that are kept. */
+                after?: string;
+                /** @description Types of events, separated by commas; `rental.*` means all that begin so. */
+                types?: string;
+                /** @description The id of what the events are about. */
+                subject?: string;
+                /** @description How long to wait for the next event where there is none yet. */
+                wait_s?: number;
+                /** @description Where to go on: next_cursor of the page before; not together with `after`. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+        };
+    };
+    stream_operator_events: {
+        parameters: {
+            query?: {
+                /** @description Events that follow this number. The header Last-Event-ID wins over it; without both the stream begins now. */
+                after?: string;
+                /** @description Types of events, separated by commas; `rental.*` means all that begin so. */
+                types?: string;
+                /** @description The id of what the events are about. */
+                subject?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "*/*": string;
+                };
+            };
+        };
+    };
+    list_webhooks: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+        };
+    };
+    create_webhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedWebhook"];
+                };
+            };
+        };
+    };
+    show_webhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    delete_webhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    change_webhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangedWebhook"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    rotate_webhook_secret: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IssuedWebhook"];
+                };
+            };
+        };
+    };
+    test_webhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    redeliver_event: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Redelivery"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDelivery"];
+                };
+            };
+        };
+    };
+    list_webhook_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryPage"];
+                };
+            };
+        };
+    };
+    show_mail_notices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailNotices"];
+                };
+            };
+        };
+    };
+    choose_mail_notices: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailNotices"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailNotices"];
                 };
             };
         };
@@ -12030,6 +14391,1904 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ListingOutcome"];
                 };
+            };
+        };
+    };
+    told_account_ask_new_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.ask_new_email";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_change_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.change_email";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_enable_authenticator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.enable_authenticator";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_end_sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.end_sessions";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_link_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.link_wallet";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_make_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.make_api_key";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_remove_authenticator: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.remove_authenticator";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_revoke_api_key: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.revoke_api_key";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_unlink_wallet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.unlink_wallet";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_account_use_recovery_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "account.use_recovery_code";
+                    data?: components["schemas"]["AccountFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_dispute_closed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "dispute.closed";
+                    data?: components["schemas"]["DisputeFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_dispute_opened: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "dispute.opened";
+                    data?: components["schemas"]["DisputeFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_funding_cancelled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "funding.cancelled";
+                    data?: components["schemas"]["FundingFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_funding_confirmed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "funding.confirmed";
+                    data?: components["schemas"]["FundingFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_funding_exception: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "funding.exception";
+                    data?: components["schemas"]["FundingFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_hosting_ended: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "hosting.ended";
+                    data?: components["schemas"]["HostingFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_hosting_started: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "hosting.started";
+                    data?: components["schemas"]["HostingFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_allocated: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.allocated";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_available: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.available";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_cleaning: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.cleaning";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_draining: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.draining";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_enrolled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.enrolled";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.health";
+                    data?: components["schemas"]["HealthFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_heard: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.heard";
+                    data?: components["schemas"]["SilenceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_listing_rejected: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.listing_rejected";
+                    data?: components["schemas"]["ListingRejectedFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_quarantined: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.quarantined";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_retired: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.retired";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_silent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.silent";
+                    data?: components["schemas"]["SilenceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_test_failed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.test_failed";
+                    data?: components["schemas"]["MachineTestFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_test_passed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.test_passed";
+                    data?: components["schemas"]["MachineTestFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_unlisted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.unlisted";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_machine_unqualified: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "machine.unqualified";
+                    data?: components["schemas"]["MachineStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_offer_draining: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "offer.draining";
+                    data?: components["schemas"]["OfferStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_offer_listed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "offer.listed";
+                    data?: components["schemas"]["OfferStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_offer_published: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "offer.published";
+                    data?: components["schemas"]["OfferPublishedFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_offer_unlisted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "offer.unlisted";
+                    data?: components["schemas"]["OfferStateFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_awaiting_email_confirmation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.awaiting_email_confirmation";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_cancelled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.cancelled";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_expired: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.expired";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_failed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.failed";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_intent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.intent";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_settled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.settled";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_payout_submitted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "payout.submitted";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_refund_posted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "refund.posted";
+                    data?: components["schemas"]["RefundFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_budget_raised: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.budget_raised";
+                    data?: components["schemas"]["BudgetFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_closed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.closed";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_egress_low: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.egress_low";
+                    data?: components["schemas"]["EgressFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_engine_down: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.engine_down";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_engine_up: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.engine_up";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_failed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.failed";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_funds_low: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.funds_low";
+                    data?: components["schemas"]["FundsLowFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_gpu_back: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.gpu_back";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_gpu_lost: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.gpu_lost";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_preemption_noticed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.preemption_noticed";
+                    data?: components["schemas"]["PreemptionFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_reachable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.reachable";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_reserved: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.reserved";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_running: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.running";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_starting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.starting";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_stopped: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.stopped";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_stopping: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.stopping";
+                    data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_unreachable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.unreachable";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_ticket_answered: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "ticket.answered";
+                    data?: components["schemas"]["TicketFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_ticket_closed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "ticket.closed";
+                    data?: components["schemas"]["TicketFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_webhook_disabled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "webhook.disabled";
+                    data?: components["schemas"]["WebhookFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_webhook_failing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "webhook.failing";
+                    data?: components["schemas"]["WebhookFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_webhook_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "webhook.test";
+                    data?: components["schemas"]["WebhookFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_awaiting_email_confirmation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.awaiting_email_confirmation";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_cancelled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.cancelled";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_expired: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.expired";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_failed: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.failed";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_intent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.intent";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_settled: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.settled";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_withdrawal_submitted: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "withdrawal.submitted";
+                    data?: components["schemas"]["TransferFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
