@@ -91,7 +91,7 @@ std::vector<std::string> types_of(const events::Registry& registry, std::string_
         const std::string_view word = text.substr(0, comma);
         if (!registry.means_any(word))
             throw Problem(Code::invalid_input,
-                          fmt::format("{}: \"{}\" is no type of event", place, word));
+                          fmt::format("{}: the {}. is no type of event", place, types.size() + 1));
         types.emplace_back(word);
         if (types.size() > events::Filter::types_max)
             throw Problem(Code::invalid_input, fmt::format("{}: must be at most {} types", place,

@@ -56,8 +56,7 @@ MailNotices MailReader::choose(api::Call& call, const MailNotices& wish) const {
     for (const auto& [type, choice] : wish.types) {
         const events::DeclaredKind* kind = parts_.registry.find(type);
         if (kind == nullptr || kind->audience == events::Audience::operators)
-            throw Problem(Code::invalid_input,
-                          fmt::format("body.types: \"{}\" is no type of event", type));
+            throw Problem(Code::invalid_input, "body.types: has a name that is no type of event");
         if (!may_choose(*kind))
             throw Problem(Code::invalid_input,
                           fmt::format("body.types: \"{}\" is always mailed", type));

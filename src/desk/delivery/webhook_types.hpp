@@ -158,7 +158,7 @@ struct WebhookDelivery {
     wire::Nullable<wire::Count> status;
     wire::Nullable<std::string> fault;
     wire::Nullable<std::string> answer;
-    wire::Nullable<wire::Count> took_ms;
+    wire::Nullable<wire::Decimal> took_ms;
     Time at;
 };
 BOOST_DESCRIBE_STRUCT(WebhookDelivery, (),

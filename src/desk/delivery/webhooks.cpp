@@ -63,7 +63,7 @@ WebhookDelivery shown_delivery(const DeliveryRow& row) {
     out.status = counted(row.status);
     out.fault = row.fault;
     out.answer = row.answer;
-    out.took_ms = counted(row.took_ms);
+    if (row.took_ms) out.took_ms = wire::Decimal{*row.took_ms};
     out.at = row.at;
     return out;
 }
@@ -114,10 +114,11 @@ void wake_couriers(api::Call& call, WebhookId id) {
 
 std::string Webhooks::types_of(const WantedTypes& wanted) const {
     std::set<std::string> types;
-    for (const WantedType& each : wanted.value) {
+    for (std::size_t i = 0; i < wanted.value.size(); ++i) {
+        const WantedType& each = wanted.value[i];
         if (!registry_.means_any(each.value))
             throw Problem(Code::invalid_input,
-                          fmt::format("body.types: \"{}\" is no type of event", each.value));
+                          fmt::format("body.types[{}]: is no type of event", i));
         types.insert(each.value);
     }
     return fmt::format("{}", fmt::join(types, ","));

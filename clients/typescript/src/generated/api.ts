@@ -9001,7 +9001,7 @@ export interface components {
             /** @description The beginning of what the target answered, at most 1 KiB of text. */
             answer: string | null;
             /** @description How long it took; null of one that was not made yet. */
-            took_ms: number | null;
+            took_ms: string | null;
             /**
              * Format: date-time
              * @description When it began, or was asked for.
