@@ -26,6 +26,7 @@ void HostAgents::start(const Clock& clock) {
 }
 
 void HostAgents::turn(Time now) {
+    const std::lock_guard one(turning_);
     try {
         // Time in which we refused what machines sent, for reasons of ours, is an outage of ours.
         const std::uint64_t refused = refused_ ? refused_() : 0;

@@ -40,7 +40,8 @@ public:
     // For a process that listens to agents: from now on what is remembered is kept current, and
     // signs of life are written together.
     void start(const Clock& clock);
-    // One turn of the background; its thread does so once a second.
+    // One turn of the background; its thread does so once a second, and a clock that is moved by
+    // hand beside it.
     void turn(Time now);
     void set_batching(bool batching) { heartbeats_.set_batching(batching); }
     void stop();
@@ -64,6 +65,7 @@ private:
     db::Database* database_ = nullptr;
     std::function<std::uint64_t()> refused_;
     std::uint64_t refused_before_ = 0;
+    std::mutex turning_;
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stopping_ = false;
