@@ -3,6 +3,7 @@ import { QueryClient, useInfiniteQuery, useQuery, type Query } from '@tanstack/p
 import { BerthError, Client, type Answer, type Given, type Item, type OperationName, type PagedName } from 'berth-client';
 import { useRef, useState } from 'preact/hooks';
 import { noteServerTime } from './clock';
+import { askSignIn } from './sign_in_again';
 import { askStepUp } from './step_up';
 
 async function timed(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
@@ -116,7 +117,8 @@ export interface Change<Name extends OperationName> {
 }
 
 /** The same wish keeps its key until its outcome is known: pressing twice, or again after the line broke,
- * makes it once. A step-up that is missing is asked for, and the same request goes on. */
+ * makes it once. A step-up or a session that is missing is asked for, and the same
+ * request goes on. */
 export function useChange<Name extends OperationName>(
     name: Name, options: { refresh?: OperationName[]; done?: (answer: Answer<Name>) => void } = {},
 ): Change<Name> {
@@ -155,10 +157,17 @@ async function steppingUp<Name extends OperationName>(name: Name, given: object)
         try {
             return await calling(name, given);
         } catch (fault) {
-            const purpose = fault instanceof BerthError ? fault.stepUp : null;
-            if (purpose === null || !await askStepUp(purpose)) throw fault;
+            if (!(fault instanceof BerthError) || !await isMended(name, fault)) throw fault;
         }
     }
+}
+
+const signingIn = new Set<OperationName>(['start_sign_in', 'verify_sign_in', 'give_second_factor', 'sign_out']);
+
+/** Whether the person has given what was missing: a step-up, or a session that had ended. */
+async function isMended(name: OperationName, { stepUp, status }: BerthError): Promise<boolean> {
+    if (stepUp !== null) return await askStepUp(stepUp);
+    return status === 401 && !signingIn.has(name) && await askSignIn();
 }
 
 /** What is given was typed where the caller gave it. */

@@ -118,7 +118,8 @@ export function whenText(at: Moment): string {
 
 function Stamp({ at, text }: { at: number; text: string }) {
     const exact = new Date(at).toISOString();
-    return <time class="num nowrap" dateTime={exact} title={`${exact.replace('T', ' ').replace('Z', '')} UTC`}>{text}</time>;
+    const title = `${exact.replace('T', ' ').replace('Z', '')} UTC`;
+    return <time class="num nowrap" dateTime={exact} title={title}>{text}</time>;
 }
 
 /** Local time; UTC in the title. */
@@ -167,7 +168,9 @@ export function Id({ value, what = 'id' }: { value: string | null | undefined; w
     const inLink = useContext(InLink);
     if (!value) return <span class="muted">none</span>;
     if (inLink) return <span class="mono" title={value}>{shortId(value)}</span>;
-    return <span class="plate" title={value}>{shortId(value)}<Copy text={value} label={`Copy ${what} ${value}`} isId /></span>;
+    return <span class="plate" title={value}>
+        {shortId(value)}<Copy text={value} label={`Copy ${what} ${value}`} isId />
+    </span>;
 }
 
 /** '24 GiB'; one place where it is not whole. */

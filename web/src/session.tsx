@@ -2,8 +2,10 @@
 import type { ComponentChildren } from 'preact';
 import { BerthError, type Answer } from 'berth-client';
 import { useQuery } from '@tanstack/preact-query';
+import { useEffect, useRef } from 'preact/hooks';
 import { client, reads } from './api';
 import { Loading } from './kit';
+import { askSignIn } from './sign_in_again';
 import { SignInForm } from './views/anyone/sign_in';
 
 export type Session = Answer<'show_session'>;
@@ -11,9 +13,14 @@ export type Session = Answer<'show_session'>;
 const tabs = new BroadcastChannel('berth-session');
 tabs.onmessage = () => void reads.invalidateQueries({ queryKey: ['session'] });
 
+/** Whose page this is, also once the session has ended. */
+let owner: string | undefined;
+
 async function readSession(): Promise<Session | null> {
     try {
-        return await client.call('show_session');
+        const session = await client.call('show_session');
+        if (!session.mfa_required) owner = session.account_id;
+        return session;
     } catch (fault) {
         if (fault instanceof BerthError && fault.status === 401) return null;
         throw fault;
@@ -42,6 +49,17 @@ export async function signedIn(): Promise<void> {
     tabs.postMessage('changed');
 }
 
+/** After a sign-in in the middle of something: the same person's page is read again in place and keeps what was
+ * written; another's begins anew. */
+export async function cameBack(): Promise<void> {
+    const before = owner;
+    const session = await readSession();
+    tabs.postMessage('changed');
+    if (before !== undefined && session?.account_id !== before) return location.reload();
+    reads.setQueryData(['session'], session);
+    void reads.invalidateQueries();
+}
+
 export async function signOut(): Promise<void> {
     await client.call('sign_out');
     reads.clear();
@@ -49,11 +67,16 @@ export async function signOut(): Promise<void> {
     location.assign('/');
 }
 
-/** Asks for a sign-in in place; the address stays, and what is within comes afterwards. */
+/** Asks for a sign-in in place; the address stays, and what is within comes afterwards. Where the session ends
+ * later, what is within stays. */
 export function SignedIn({ children, why }: { children: ComponentChildren; why?: string }) {
     const session = useSession();
+    const wasIn = useRef(false);
+    wasIn.current ||= !!session;
+    const isLost = session === null && wasIn.current;
+    useEffect(() => { if (isLost) void askSignIn(); }, [isLost]);
+    if (wasIn.current) return <>{children}</>;
     if (session === undefined) return <main class="page" id="main"><Loading /></main>;
-    if (session) return <>{children}</>;
     return <main class="page narrow-page" id="main" tabIndex={-1}>
         <h1>Sign in</h1>
         <p class="soft">{why ?? 'This page is yours alone.'}</p>

@@ -8,6 +8,7 @@ import { Money } from './format';
 import { useLive } from './live';
 import { signOut, useSession } from './session';
 import { useShortcuts, ShortcutHelp } from './shortcuts';
+import { SignInAgainSheet } from './sign_in_again';
 import { StepUpSheet } from './step_up';
 import { ThemeSwitch } from './theme';
 
@@ -145,6 +146,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </div>
         <Toasts />
         <StepUpSheet />
+        <SignInAgainSheet />
         <ShortcutHelp />
     </>;
 }

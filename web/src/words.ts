@@ -196,7 +196,9 @@ export const failureCode = told({
     INTERNAL: 'Something of ours failed',
 });
 
-export const progressStep = told({ pull: 'Pulling the image', load: 'Loading the model', probe: 'Asking it something' });
+export const progressStep = told({
+    pull: 'Pulling the image', load: 'Loading the model', probe: 'Asking it something',
+});
 
 /** What moved money, as a statement tells it to its owner. */
 export const entryKind = told({

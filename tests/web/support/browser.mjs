@@ -2,6 +2,7 @@
 // throws is a failure of the test that opened it.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -19,6 +20,17 @@ export async function closeBrowser() {
     launched = undefined;
 }
 
+// With BERTH_DIST the page comes out of that folder, under the server's own policy.
+async function serveFolder(context, folder) {
+    await context.route('**/assets/*', (route) =>
+        route.fulfill({ path: join(folder, new URL(route.request().url()).pathname) }));
+    await context.route((url) => !/^\/(api|docs|branding|assets)/.test(url.pathname), async (route) => {
+        if (route.request().resourceType() !== 'document') return route.fallback();
+        const response = await route.fetch();
+        return route.fulfill({ response, path: join(folder, 'index.html') });
+    });
+}
+
 // A browser of one person at `server`: its pages share a session. `expected` are faults that the
 // story means to see, as patterns.
 export async function openBrowser(test, server, { theme = 'light', width = 1280, height = 900, expected = [],
@@ -26,6 +38,7 @@ export async function openBrowser(test, server, { theme = 'light', width = 1280,
     const context = await (await launch()).newContext({ baseURL: server.origin, colorScheme: theme,
         viewport: { width, height }, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB', ...options });
     context.setDefaultTimeout(patienceMs);
+    if (process.env.BERTH_DIST) await serveFolder(context, process.env.BERTH_DIST);
     const faults = [];
     const note = (fault) => { if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault); };
     context.on('request', (request) => {

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 export async function startMarket(test, options = {}) {
     const mailbox = openMailFolder(test);
     const town = await startTown(test, { mail: `file:${mailbox.folder}`, ...options,
-        flags: ['--rate-requests-per-minute-address', '100000', ...options.flags ?? []] });
+        flags: ['--rate-public-per-minute', '100000', '--rate-account-per-minute', '100000', ...options.flags ?? []] });
     return Object.assign(town, { mailbox });
 }
 
@@ -43,7 +43,7 @@ export async function signInOperator(test, market, email, options = {}) {
     return { page, nextCode };
 }
 
-async function signInByPageWithFactor(test, market, email, nextCode, options) {
+export async function signInByPageWithFactor(test, market, email, nextCode, options) {
     const context = await openBrowser(test, market.server, options);
     const page = await context.newPage();
     await page.goto('/sign-in');

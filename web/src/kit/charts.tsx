@@ -79,7 +79,14 @@ export function Bars({ days, label, scale = 1 }: { days: readonly BarDay[]; labe
     </figure>;
 }
 
-function BarsIn({ frame, days, label, scale }: { frame: Frame; days: readonly BarDay[]; label: string; scale: number }) {
+interface BarsInProps {
+    frame: Frame;
+    days: readonly BarDay[];
+    label: string;
+    scale: number;
+}
+
+function BarsIn({ frame, days, label, scale }: BarsInProps) {
     const { width, height, left, bottom, name } = frame;
     const steps = stepsUpTo(Math.max(0, ...days.map(({ value }) => Number(value) / scale)));
     const top = steps.at(-1) ?? 1;
@@ -94,8 +101,9 @@ function BarsIn({ frame, days, label, scale }: { frame: Frame; days: readonly Ba
         {days.map((each, at) => {
             const value = Number(each.value) / scale;
             const bar = value > 0 ? bottom - y(value) : 6;
-            return <rect key={each.day} class={value > 0 ? 'b1' : 'none'} x={(left + at * slot + slot * 0.13).toFixed(1)}
-                y={(bottom - bar).toFixed(1)} width={(slot * 0.74).toFixed(1)} height={bar.toFixed(1)} rx="1.5">
+            return <rect key={each.day} class={value > 0 ? 'b1' : 'none'}
+                x={(left + at * slot + slot * 0.13).toFixed(1)} y={(bottom - bar).toFixed(1)}
+                width={(slot * 0.74).toFixed(1)} height={bar.toFixed(1)} rx="1.5">
                 <title>{`${dayName(each.day)}: ${each.label}`}</title></rect>;
         })}
         {days.map((each, at) => at % every === 0 && <text key={each.day} x={(left + (at + 0.5) * slot).toFixed(1)}

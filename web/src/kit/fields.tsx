@@ -162,6 +162,7 @@ export interface SegmentedProps<T extends string> {
 export function Segmented<T extends string>({ label, value, onChange, options, fill }: SegmentedProps<T>) {
     return <div class={fill ? 'seg fill' : 'seg'} role="group" aria-label={label}>
         {options.map(([each, name]) =>
-            <button key={each} type="button" aria-pressed={each === value} onClick={() => onChange(each)}>{name}</button>)}
+            <button key={each} type="button" aria-pressed={each === value}
+                onClick={() => onChange(each)}>{name}</button>)}
     </div>;
 }

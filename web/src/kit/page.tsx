@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useRoute } from 'preact-iso';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
 export type Crumb = [label: string, href: string];
@@ -20,7 +21,8 @@ let lastPath: string | undefined;
 
 /** The heading takes the focus when one came here from another address, not on the first page. */
 function useArrival(heading: { current: HTMLElement | null }) {
-    const path = location.pathname;
+    // As it was when the view came: the last one is drawn once more while the next is loaded.
+    const { path } = useRoute();
     useEffect(() => {
         if (lastPath !== undefined && lastPath !== path) heading.current?.focus({ preventScroll: true });
         lastPath = path;
@@ -81,6 +83,7 @@ export function Panel({ title, aside, footer, flush, tight, id, label, children 
 export function Tabs({ items, current, label = 'Parts' }: { items: Crumb[]; current: string; label?: string }) {
     return <nav class="tabs" aria-label={label}>
         {items.map(([name, href]) =>
-            <a key={href} href={href} aria-current={current === href || current === name ? 'page' : undefined}>{name}</a>)}
+            <a key={href} href={href}
+                aria-current={current === href || current === name ? 'page' : undefined}>{name}</a>)}
     </nav>;
 }

@@ -17,7 +17,8 @@ export function Steps({ items }: { items: readonly StepItem[] }) {
                 <span class="n">{stepMark(state, at)}</span>
                 <div class="tight">
                     <h2 class={state === 'todo' ? 'muted' : undefined}>{title}</h2>
-                    {typeof children === 'string' ? <p class={state === 'todo' ? 'muted' : 'soft'}>{children}</p> : children}
+                    {typeof children === 'string'
+                        ? <p class={state === 'todo' ? 'muted' : 'soft'}>{children}</p> : children}
                 </div>
             </li>)}
     </ol>;
@@ -54,7 +55,8 @@ function CheckRow({ name, state, found, needed, remedy, command }: CheckItem) {
     const isLoud = state === 'fail' || state === 'warn';
     return <li data-s={state}>
         <Icon name={checkIcons[state]} />
-        <div class="t"><span class="sr">{checkWords[state]}: </span><span class={isLoud ? 'strong' : undefined}>{name}</span></div>
+        <div class="t"><span class="sr">{checkWords[state]}: </span>
+            <span class={isLoud ? 'strong' : undefined}>{name}</span></div>
         <div class="a num small">{found !== undefined && <><span class="lbl">found</span> {found}</>}</div>
         <div class="num small">{needed !== undefined && <><span class="lbl">needed</span> {needed}</>}</div>
         {(remedy || command) && <div class="remedy">

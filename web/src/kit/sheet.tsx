@@ -19,8 +19,13 @@ export function Sheet({ title, open, onClose, actions, onSubmit, children }: She
     useEffect(() => {
         const element = dialog.current;
         if (!open || !element) return;
+        const opener = document.activeElement;
         if (!element.open) element.showModal();
-        return () => element.close();
+        return () => {
+            element.close();
+            // The dialog is gone from the page by now, and what it remembered with it.
+            if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
+        };
     }, [open]);
     if (!open) return null;
     const inside = <>

@@ -54,14 +54,17 @@ const remedies: Record<string, string> = {
 };
 
 function remedyOf({ code, status, mayHaveHappened }: Told): string | undefined {
+    if (!code) return 'This page made a mistake of its own. Load it again; if that does not help, write to us.';
     if (mayHaveHappened) return 'It may have been done all the same. Trying again does not do it twice.';
     if (status === 429) return 'Too many requests. Wait a minute, then try again.';
     return remedies[code ?? ''] ?? ((status ?? 0) >= 500 ? remedies['UNAVAILABLE'] : undefined);
 }
 
-/** A message of the API as a sentence. */
+/** A message of the API as a sentence: 'body.amount_micro: ' becomes 'Amount: '. */
 function sentence(message: string): string {
-    const text = message.charAt(0).toUpperCase() + message.slice(1);
+    const said = message.replace(/^(?:body|query|path|header)[.[]?[^:\s]*?([a-z0-9_-]+)(?:\[\d+\])?: /i,
+        (_, member: string) => `${member.replace(/_micro$/, '').replaceAll('_', ' ')}: `);
+    const text = said.charAt(0).toUpperCase() + said.slice(1);
     return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
@@ -122,7 +125,7 @@ export function Async<Data>({ read, children, rows }: {
 }) {
     if (read.data !== undefined) {
         return <>
-            {read.error ? <Stale at={read.updatedAt} /> : null}
+            {read.isStale ? <Stale at={read.updatedAt} /> : null}
             {children(read.data)}
         </>;
     }
@@ -138,5 +141,7 @@ function Stale({ at }: { at?: number }) {
 
 export function More({ list }: { list: { hasMore: boolean; isLoadingMore: boolean; more: () => unknown } }) {
     if (!list.hasMore) return null;
-    return <div class="more"><Button small busy={list.isLoadingMore} onClick={() => { list.more(); }}>Show more</Button></div>;
+    return <div class="more">
+        <Button small busy={list.isLoadingMore} onClick={() => { list.more(); }}>Show more</Button>
+    </div>;
 }

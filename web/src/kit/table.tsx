@@ -47,14 +47,22 @@ function classOf<Row>({ right, narrow }: Column<Row>): string | undefined {
     return [right && 'r', narrow === 'hide' && 'only-wide'].filter(Boolean).join(' ') || undefined;
 }
 
-function TableRow<Row>({ columns, row, href }: { columns: readonly Column<Row>[]; row: Row; href?: string }) {
+interface TableRowProps<Row> {
+    columns: readonly Column<Row>[];
+    row: Row;
+    href?: string;
+}
+
+function TableRow<Row>({ columns, row, href }: TableRowProps<Row>) {
     return <tr role="row" class={href ? 'opens' : undefined}>
         {columns.map((column, at) => {
             const inside = column.cell(row);
             const name = at > 0 && typeof column.head === 'string' ? column.head : undefined;
             return <td key={at} role="cell" class={classOf(column)} data-name={name}>
                 {at === 0 && href
-                    ? <a class="strong" href={href} data-row-link><InLink.Provider value={true}>{inside}</InLink.Provider></a>
+                    ? <InLink.Provider value={true}>
+                        <a class="strong" href={href} data-row-link>{inside}</a>
+                    </InLink.Provider>
                     : inside}
             </td>;
         })}

@@ -1,5 +1,6 @@
 // Who can act for me? One tab a question, each with its own address.
 import type { FunctionComponent } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { Button, Empty, Page, Tabs } from '../../kit';
 import { useParams } from '../../router';
 import { Addresses } from './addresses';
@@ -25,6 +26,9 @@ const tabs: Record<string, [label: string, view: FunctionComponent]> = {
 export default function Account() {
     const name = useParams()['tab'] ?? 'keys';
     const [label, View] = tabs[name] ?? ['Account', Nowhere];
+    // On a phone the tabs scroll sideways.
+    useEffect(() => document.querySelector('.tabs [aria-current]')
+        ?.scrollIntoView({ inline: 'center', block: 'nearest' }), [name]);
     return <Page title={label} crumbs={[['Account', '/account/keys']]}>
         <div class="stack">
             <Tabs label="Parts of the account" current={`/account/${name}`}

@@ -78,7 +78,7 @@ function AddAddress() {
             {isMailed && <Notice tone="lamp" role="status" title="We mailed you a link">
                 <p>The address is saved once you used it.</p><BoxMail />
             </Notice>}
-            <div class="two">
+            <div class="two" style={{ alignItems: 'start' }}>
                 <Field label="Address on Base" error={fault ?? told('address')}>
                     {(ids) => <TextInput {...ids} mono value={form.address} placeholder="0x…"
                         onInput={(address) => setForm({ ...form, address })} />}

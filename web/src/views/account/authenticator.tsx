@@ -74,16 +74,16 @@ function Confirm({ begun, onDone }: { begun: Begun; onDone: (codes: string[]) =>
 function RecoveryCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
     const text = codes.join('\n');
     const [isShown, setIsShown] = useState(false);
-    return <Notice tone="lamp" role="status" title="Keep these recovery codes" actions={<>
-        <Button onClick={() => saveAs('recovery-codes.txt', new Blob([`${text}\n`], { type: 'text/plain' }))}>
-            Download
-        </Button>
-        <Button kind="primary" onClick={onDone}>I have kept them</Button>
-    </>}>
+    const download = () => saveAs('recovery-codes.txt', new Blob([`${text}\n`], { type: 'text/plain' }));
+    return <Notice tone="lamp" role="status" title="Keep these recovery codes">
         <div class="tight">
             <p>Each works once in place of the app, when the phone is gone. They are shown now and never again.</p>
-            {isShown ? <Code text={text} label="the recovery codes" />
-                : <div><Button small onClick={() => setIsShown(true)}>Show them</Button></div>}
+            {isShown && <Code text={text} label="the recovery codes" />}
+            <div class="actions">
+                {!isShown && <Button small onClick={() => setIsShown(true)}>Show them</Button>}
+                <Button small onClick={download}>Download</Button>
+                <Button small kind="primary" onClick={onDone}>I have kept them</Button>
+            </div>
         </div>
     </Notice>;
 }

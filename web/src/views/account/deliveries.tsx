@@ -30,7 +30,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
                     <span class="mono tiny muted">{row.type}{row.sequence !== '0' && ` · ${row.sequence}`}</span>
                 </div> },
                 { head: 'Outcome', cell: (row) => <Outcome delivery={row} /> },
-                { head: <span class="sr">Actions</span>, right: true, cell: (row) => <span class="row">
+                { head: <span class="sr">Actions</span>, right: true, cell: (row) => <span class="nowrap">
                     <Button small kind="quiet" onClick={() => setShown(row)}>Look</Button>
                     {row.sequence !== '0' && <Button small busy={again.busy}
                         onClick={() => void again.run({ path, body: { sequence: row.sequence } })}>Send again</Button>}

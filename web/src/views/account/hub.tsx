@@ -16,9 +16,9 @@ export function Hub() {
             kind that only reads, such a model starts like any other.</p>
         <Async read={read} rows={2}>{(data) => <>
             <Facts items={[
-                ['Token', data.set ? <span class="row"><span class="mono" aria-hidden="true">hf_••••••••••••</span>
-                    <Badge tone="go">On file</Badge></span> : 'None on file'],
-                data.updated_at ? ['Left', <When at={data.updated_at} />] : null,
+                ['Token', data.set ? <><span class="mono" aria-hidden="true">hf_••••••••</span>{' '}
+                    <Badge tone="go">On file</Badge></> : 'None on file'],
+                data.updated_at ? ['Kept since', <When at={data.updated_at} />] : null,
             ]} />
             <Put isSet={data.set} />
             {data.set && <div class="actions">

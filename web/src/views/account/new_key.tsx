@@ -126,13 +126,14 @@ function LimitFields({ form, faults, told }: {
     form: Form; faults: ReturnType<typeof faultsOf>; told: (member: string) => string | undefined;
 }) {
     return <div class="stack">
-        <div class="two">
+        <div class="two" style={{ alignItems: 'start' }}>
             {amounts.map(([member, label, hint]) => <Field key={member} label={label} hint={hint}
                 error={faults[member] ?? told(`policy.${member}`)}>
                 {(ids) => <AmountInput {...ids} value={form.texts[member]} placeholder="no limit"
                     onInput={(text) => form.setTexts({ ...form.texts, [member]: text })} />}
             </Field>)}
-            <Field label="Rentals at once, at most" error={faults.rentals ?? told('policy.max_open_rentals')}>
+            <Field label="Rentals at once, at most" hint="Those that are open."
+                error={faults.rentals ?? told('policy.max_open_rentals')}>
                 {(ids) => <TextInput {...ids} value={form.rentals} onInput={form.setRentals} inputMode="numeric"
                     placeholder="no limit" />}
             </Field>

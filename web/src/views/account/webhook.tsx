@@ -28,7 +28,7 @@ function Head({ webhook, onSecret }: { webhook: Webhook; onSecret: (issued: Issu
             ['Webhook', <Id value={webhook.webhook_id} what="webhook id" />],
             ['Events', webhook.types.length === 0 ? 'all' : webhook.types.join(', ')],
             ['Sent up to number', <span class="num">{webhook.sent_through}</span>],
-            webhook.next_attempt_at ? ['Tried again', <When at={webhook.next_attempt_at} />] : null,
+            webhook.next_attempt_at ? ['Next attempt', <When at={webhook.next_attempt_at} />] : null,
             webhook.key_id ? ['Made by the key', <Id value={webhook.key_id} what="key id" />] : null,
             webhook.previous_secret_until
                 ? ['The secret before signs until', <When at={webhook.previous_secret_until} />] : null,

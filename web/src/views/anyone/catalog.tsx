@@ -1,10 +1,11 @@
 // What can be rented, and whether it runs what one has in mind.
+import type { VNode } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import { asError, client, useRead } from '../../api';
 import { Ago, Money, duration, now, plural } from '../../format';
 import { Button, Failure, Icon, Loading, Page, Select, Sheet } from '../../kit';
 import { useQuery } from '../../router';
-import { useRef, useState } from 'preact/hooks';
-import { CatalogFilters, FurtherFilters } from './catalog_filters';
+import { CatalogFilters, FurtherFilters, useFurther } from './catalog_filters';
 import { NoOffers } from './catalog_none';
 import { OfferRows } from './catalog_rows';
 import { filtersOf, orders, wishOf, type Patch } from './filters';
@@ -17,7 +18,7 @@ const everyS = 10;
 const pageSize = '50';
 
 /** The pages after the first, for one question. */
-function useFurther(wish: Wish, key: string) {
+function useNextPages(wish: Wish, key: string) {
     const [state, setState] = useState<{ key: string; items: CatalogOffer[]; cursor: string | null | undefined }>();
     const [busy, setBusy] = useState(false);
     const own = state?.key === key ? state : { key, items: [], cursor: undefined };
@@ -53,41 +54,45 @@ export default function Catalog() {
     const isSettled = listed.data !== undefined || listed.error !== undefined;
     const read = useCatalog({ ...wish, limit: pageSize }, { every: isPaused ? undefined : everyS, enabled: isSettled });
     const page = useKept(read.data);
+    const [isOpen, button] = useFurther(query);
     const props = { query, wish, set, templates, run: template?.template_id ?? '',
         gpus: [...new Set((page?.gpu_models ?? []).map(({ model }) => gpuName(model)))] };
-    return <Page title="Rent a GPU" facts={<Summary page={page} />} actions={<>
+    return <Page title="Rent a GPU" facts={<Summary page={page} isFiltered={filtersOf(wish).length > 0} />} actions={<>
         {read.updatedAt > 0 && <span class="live">Updated <Ago at={now() - (Date.now() - read.updatedAt)} /></span>}
         <Button small onClick={() => setPaused(!isPaused)}><Icon name={isPaused ? 'play' : 'pause'} />
             {isPaused ? 'Go on' : 'Pause'}</Button>
     </>}>
         <CatalogFilters {...props} />
-        <FurtherFilters {...props} />
+        <FurtherFilters {...props} isOpen={isOpen} button={button} />
         {read.error && !page ? <Failure error={read.error} retry={read.refetch} />
             : !page ? <Loading rows={8} />
-            : <Found {...{ page, wish, set, template }} order={query['sort'] ?? 'price_asc'}
+            : <Found {...{ page, wish, set, template, button }} order={query['sort'] ?? 'price_asc'}
                 isCurrent={read.data !== undefined} readAt={read.updatedAt} />}
     </Page>;
 }
 
-function Summary({ page }: { page: CatalogPage | undefined }) {
+function Summary({ page, isFiltered }: { page: CatalogPage | undefined; isFiltered: boolean }) {
     if (!page) return <span>Prices of the market, measured machines, paid by the millisecond.</span>;
     const { total, total_listed: all, lowest_rate_micro_per_gpu_hour: lowest } = page;
     if (all === 0) return <span>No machine is offered at the moment. This page looks again by itself.</span>;
-    if (total === 0) return <span>{plural(all, 'offer')} can be rented now. None passes all of your filters.</span>;
-    return <span>{plural(all, 'offer')} can be rented now{lowest !== null && <>, from <span class="strong"><Money
-        micro={lowest} places={4} /></span> an hour</>}. You pay by the millisecond, from the first answer on.</span>;
+    if (total === 0) return <span>{plural(all, 'offer')} on the market. None passes all of your filters.</span>;
+    const counted = isFiltered ? `${total} of ${plural(all, 'offer')} pass your filters`
+        : `${plural(total, 'offer')} can be rented now`;
+    return <span>{counted}
+        {lowest !== null && <>, from <span class="strong"><Money micro={lowest} places={4} /></span> an hour</>}.
+        You pay by the millisecond, from the first answer on.</span>;
 }
 
 interface FoundProps {
     page: CatalogPage; wish: Wish; set: (patch: Patch) => void; template: Template | undefined; order: string;
-    isCurrent: boolean; readAt: number;
+    isCurrent: boolean; readAt: number; button: VNode;
 }
 
-function Found({ page, wish, set, template, order, isCurrent, readAt }: FoundProps) {
+function Found({ page, wish, set, template, order, isCurrent, readAt, button }: FoundProps) {
     const key = JSON.stringify(wish);
     const keyShown = useRef(key);
     if (isCurrent) keyShown.current = key;
-    const further = useFurther(wish, key);
+    const further = useNextPages(wish, key);
     const steady = useSteady(keyShown.current, page, further.items);
     const [wanted, setWanted] = useState<CatalogOffer>();
     const [fault, setFault] = useState<unknown>();
@@ -101,8 +106,9 @@ function Found({ page, wish, set, template, order, isCurrent, readAt }: FoundPro
         <div class="row spread" id="bar">
             <p class="soft"><span class="strong">{steady.rows.length} of {page.total}</span> shown.
                 {template && <StartTime template={template} />}</p>
-            <label class="row small soft">Order <Select value={order} onChange={(value) => set({ sort: value })}
-                options={orders} /></label>
+            <div class="row">{filtersOf(wish).length === 0 && button}
+                <label class="row small soft">Order <Select value={order} onChange={(value) => set({ sort: value })}
+                    options={orders} /></label></div>
         </div>
         <section class="panel flush" aria-label="Offers" aria-busy={!isCurrent} onPointerEnter={preloadRentForm}>
             <OfferRows rows={steady.rows} {...{ template, order, readAt }} onRent={setWanted} />
@@ -126,7 +132,7 @@ function Found({ page, wish, set, template, order, isCurrent, readAt }: FoundPro
 function StartTime({ template }: { template: Template }) {
     const ms = startOf(template);
     const parts = template.time_to_ready;
-    if (ms === undefined || !parts) return <> {template.name} has not run often enough to say how soon it answers.</>;
+    if (ms === undefined || !parts) return <> How soon this answers was not measured yet.</>;
     return <> {template.kind === 'model' ? 'This model answers' : 'This is ready'} about <abbr title={
         `Median of past starts: fetching ${duration(parts.pull_ms)}, loading ${duration(parts.load_ms)}, first answer ${
             duration(parts.probe_ms)}`}>{duration(ms)}</abbr> after you rent.</>;

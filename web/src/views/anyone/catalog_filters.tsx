@@ -1,4 +1,5 @@
 // What one looks for. Every choice is in the address, so that a search can be kept and sent.
+import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Field, Icon, Select, TextInput } from '../../kit';
 import { backends, classes, cleared, filtersOf, microOf, places, tiers, trusts, type Patch, type Query }
@@ -98,20 +99,25 @@ function MoreFilters({ query, set, run }: Props) {
     </div>;
 }
 
-/** The filters that few need, and what is set, each to be taken away. */
-export function FurtherFilters(props: Props) {
-    const { query, wish } = props;
+/** Whether the filters that few need are open, and the button for it. */
+export function useFurther(query: Query): [boolean, VNode] {
     const [isOpen, setOpen] = useState(() => further.some((name) => query[name]));
+    return [isOpen, <button class="btn quiet small" type="button" aria-expanded={isOpen} aria-controls="more-filters"
+        onClick={() => setOpen(!isOpen)}>{isOpen ? 'Fewer filters' : 'More filters'}</button>];
+}
+
+/** The filters that few need, and what is set, each to be taken away. */
+export function FurtherFilters({ isOpen, button, ...props }: Props & { isOpen: boolean; button: VNode }) {
+    const { query, wish } = props;
     const filters = filtersOf(wish);
     return <>
         {isOpen && <MoreFilters {...props} />}
-        <div class="row" id="chips">
-            <button class="btn quiet small" type="button" aria-expanded={isOpen} aria-controls="more-filters"
-                onClick={() => setOpen(!isOpen)}>{isOpen ? 'Fewer filters' : 'More filters'}</button>
+        {filters.length > 0 && <div class="row" id="chips">
             {filters.map(({ name, words, without }) => <a key={name} class="chip" href={addressOf(query, without)}
                 aria-label={`Remove filter: ${words}`}>{words} <Icon name="close" /></a>)}
-            {filters.length > 0 && <a class="btn quiet small" href={addressOf(query, cleared)}>Clear all</a>}
-        </div>
+            <a class="btn quiet small" href={addressOf(query, cleared)}>Clear all</a>
+            {button}
+        </div>}
     </>;
 }
 

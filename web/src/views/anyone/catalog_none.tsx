@@ -51,8 +51,8 @@ function allowed(micro: string): string {
 }
 
 export function NoOffers({ wish, set, template }: Props) {
-    const { fits_only: _, ...asked } = wish;
-    const read = useRead('explain_offers', { query: asked as Given<'explain_offers'>['query'] }, { every: 30 });
+    const query = wish as unknown as Given<'explain_offers'>['query'];
+    const read = useRead('explain_offers', { query }, { every: 30 });
     return <Async read={read} rows={6}>{(found) => {
         const words = new Map(filtersOf(wish).map((filter) => [filter.name, filter]));
         const takers = [...found.removed_by].filter((each) => each.count > 0).sort((a, b) => b.count - a.count);
@@ -69,10 +69,6 @@ export function NoOffers({ wish, set, template }: Props) {
                             <Button small onClick={() => set(words.get(filter)!.without)}>Drop it</Button>
                             : <span class="small muted">stays: untested ones cannot be rented</span>}
                     </li>)}
-                    {words.has('fits_only') && <li><span>Only what fits</span>
-                        <span class="num muted">
-                            {template ? `needs ${gibText(template.vram_fit.min_vram_bytes)}` : ''}</span>
-                        <Button small onClick={() => set({ fits: undefined })}>Drop it</Button></li>}
                 </ul>
                 {words.size > 0 &&
                     <div class="row"><Button onClick={() => set(cleared)}>Drop all filters</Button></div>}

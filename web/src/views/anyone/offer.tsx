@@ -78,7 +78,7 @@ function Price({ offer }: { offer: Offer }) {
         { every: 60, enabled: offer.model !== null });
     const same = catalog.data?.items.find((each) => each.offer_id === offer.offer_id);
     const usual = same?.market_price_micro_per_gpu_hour
-        ?? catalog.data?.gpu_models.find(({ model }) => model === offer.model)?.median_rate_micro_per_gpu_hour ?? null;
+        ?? catalog.data?.gpu_models.find(({ model }) => model === offer.model)?.market_price_micro_per_gpu_hour ?? null;
     const priced: CatalogOffer = { ...offer, market_price_micro_per_gpu_hour: usual };
     const count = offer.gpu_count ?? 1;
     return <Panel title="Price">

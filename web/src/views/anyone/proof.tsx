@@ -15,7 +15,7 @@ export default function ProofPage() {
     const keys = useRead('list_signing_keys', {}, { every: 300 });
     return <Page title="Proof of liabilities" facts={<span>Every hour the service signs what it owes to all accounts
         together, and what its treasury has. Your browser checks it, here.</span>}
-        actions={<a class="btn small" href="/docs" data-native>For programs</a>}>
+        actions={<a class="btn small" href="/docs">For programs</a>}>
         {!canCheck() && <Notice tone="lamp" title="This browser cannot check it here.">
             <p>It needs an https address. The program does the same:</p>
             <Code text="berthd verify liabilities FILE" label="the command" /></Notice>}

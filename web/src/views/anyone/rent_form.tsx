@@ -1,6 +1,6 @@
 // The form to rent one offer: what it runs, what it may cost, and the button that names the amount.
 import type { BerthError } from 'berth-client';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
 import { duration, moneyText, useNow } from '../../format';
 import { AmountInput, Button, Check, Failure, Field, Loading, Notice, Select, TextInput } from '../../kit';
@@ -39,15 +39,26 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
     const body = bodyOf(wished, offer, template, nowMs);
     const dry = useDryRun(body, !!session);
     const missing = useMissing(body?.budget_micro, wished.asset);
-    const rent = useRent();
+    const rent = useRent(dry.quote?.machine_rate_micro_per_hour ?? offer.total_rate_micro_per_hour);
     const error = rent.error ?? dry.error;
+    useEffect(() => {
+        if (error?.code !== 'UNAUTHENTICATED') return;
+        sessionChanged();
+        setSigningIn(true);
+    }, [error]);
     const needsKey = wished.run !== '' && template?.kind !== 'model';
     const isWhole = body !== undefined && (!needsKey || wished.key.trim() !== '');
 
+    const endSigningIn = () => {
+        rent.reset();
+        setSigningIn(false);
+    };
     if (isSigningIn && !session) return <div class="stack">
-        <p class="soft">Sign in to rent this for at most {wished.most} {wished.asset}. Your choices stay.</p>
-        <SignInForm onDone={() => { sessionChanged(); setSigningIn(false); }} />
-        <Button kind="quiet" onClick={() => setSigningIn(false)}>Back to the offer</Button>
+        <p class="soft">{error?.code === 'UNAUTHENTICATED'
+            ? 'Your session has ended. Sign in; what you chose is still here.'
+            : `Sign in to rent this for at most ${wished.most} ${wished.asset}. Your choices stay.`}</p>
+        <SignInForm onDone={() => { sessionChanged(); endSigningIn(); }} />
+        <Button kind="quiet" onClick={endSigningIn}>Back to the offer</Button>
     </div>;
     if (rent.isOpen) return <Unsettled rent={rent} />;
     if (templates.length === 0 && !offer.accepts_custom_images)
@@ -67,7 +78,9 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
             error={fieldError(error, 'body.ssh_public_key')}>
             {(ids) => <TextInput {...ids} value={wished.key} onInput={(key) => setWished({ ...wished, key })}
                 placeholder="ssh-ed25519 AAAA…" mono />}</Field>}
-        <Terms {...{ offer, wished, template, nowMs }} />
+        <Terms {...{ offer, wished, template, nowMs }} rate={rent.rate} />
+        {rent.isDearer && <Notice tone="lamp" role="alert" title="The price has changed. Nothing was held.">
+            {`It is ${moneyText(rent.rate, 4)} USDC an hour now. Press again if that suits you.`}</Notice>}
         {error && !isBesideAField(error) && error.code !== 'INSUFFICIENT_FUNDS' && <RentError error={error} />}
         {session && missing !== undefined && missing !== '0' && <Funds missing={missing} asset={wished.asset} />}
         {error?.code === 'INSUFFICIENT_FUNDS' && (missing === undefined || missing === '0') &&
@@ -134,17 +147,18 @@ function Cost({ offer, wished, setWished, error }: PartProps) {
     </>;
 }
 
-function Terms({ offer, wished, template, nowMs }: { offer: Offer; wished: Wished; template: Template | undefined;
-    nowMs: number }) {
+function Terms({ offer, wished, template, nowMs, rate }: { offer: Offer; wished: Wished; template: Template | undefined;
+    nowMs: number; rate: string }) {
     const budget = microOf(wished.most);
     if (!budget || budget === '0') return null;
     const seconds = Math.min(limitOf(wished, budget, offer, nowMs), lasts(budget, offer));
     const start = template && startOf(template);
     return <p class="small soft">
         At most <span class="strong num">{moneyText(budget, 2)} {wished.asset}</span>,
-        about {duration(seconds * 1000)} at <span class="num" title={exactRate(offer.total_rate_micro_per_hour)}>
-            {moneyText(offer.total_rate_micro_per_hour, 4)}</span> an hour. Nothing is charged until it answers{start ? `, mostly after ${duration(start)}` : ''}; what you do not use
-        is yours again.
+        about {duration(seconds * 1000)} at <span class="num" title={exactRate(rate)}>
+            {moneyText(rate, 4)}</span> an hour.
+        Nothing is charged until it answers{start ? `, mostly after ${duration(start)}` : ''}; what you do not use is
+        yours again.
         {offer.availability_class === 'interruptible' &&
             ' The host may take this machine back; from the notice on it costs nothing.'}
     </p>;
@@ -156,13 +170,20 @@ interface Rent {
     again: () => Promise<void>;
     busy: boolean;
     error: BerthError | undefined;
+    reset: () => void;
     /** It may have been rented, and no answer says so. */
     isOpen: boolean;
+    /** What it costs an hour, as far as is known. */
+    rate: string;
+    /** The quote was above the rate that was shown, and was left unused. */
+    isDearer: boolean;
 }
 
 /** A quote and its reservation. Where the answer to the reservation was lost the same one is sent again: a second
  * quote would be a second rental. */
-function useRent(): Rent {
+function useRent(shownRate: string): Rent {
+    const [dearer, setDearer] = useState<string>();
+    const rate = dearer ?? shownRate;
     const quote = useChange('create_quote');
     const job = useChange('create_job', { refresh: ['list_jobs', 'show_balances'] });
     const [isBusy, setBusy] = useState(false);
@@ -179,11 +200,19 @@ function useRent(): Rent {
         const made = await quote.run({ body } as Parameters<typeof quote.run>[0]);
         setBusy(false);
         if (!made?.quote_id) return;
+        if (BigInt(made.machine_rate_micro_per_hour) > BigInt(rate)) {
+            setDearer(made.machine_rate_micro_per_hour);
+            return;
+        }
         sent.current = { body: { quote_id: made.quote_id, ...order } };
         await reserve();
     };
-    return { run, again: reserve, busy: isBusy, error: quote.error ?? job.error,
-        isOpen: job.error?.mayHaveHappened === true };
+    const reset = () => {
+        quote.reset();
+        job.reset();
+    };
+    return { run, again: reserve, busy: isBusy, error: quote.error ?? job.error, reset, rate,
+        isOpen: job.error?.mayHaveHappened === true, isDearer: dearer !== undefined };
 }
 
 function Unsettled({ rent }: { rent: Rent }) {

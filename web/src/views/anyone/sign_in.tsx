@@ -5,7 +5,7 @@ import { Button, Mark } from '../../kit';
 import { go, useQuery } from '../../router';
 import { signedIn, useSession } from '../../session';
 import { Heading, LinkForm, SignInForm } from './sign_in_form';
-import { useCatalog } from './soon';
+import { useBranding, useCatalog } from './soon';
 import { Tide } from './tide';
 
 export { SignInForm } from './sign_in_form';
@@ -27,7 +27,8 @@ export default function SignInPage() {
     const session = useSession();
     const [token, setToken] = useState(takeToken);
     const isDone = useRef(false);
-    useEffect(() => { document.title = 'Sign in'; }, []);
+    const { name, hasLogo } = useBranding();
+    useEffect(() => { document.title = `Sign in · ${name}`; }, [name]);
     const done = () => {
         isDone.current = true;
         void signedIn().finally(() => go(nextOf(query['next']), true));
@@ -39,7 +40,7 @@ export default function SignInPage() {
     return <div class="sign">
         <aside class="sea" aria-label="About this service">
             <Tide />
-            <a class="brand" href="/"><Mark />Berth</a>
+            <a class="brand" href="/">{hasLogo ? <img src="/branding/logo" alt="" height={24} /> : <Mark />}{name}</a>
             <div class="tight"><p class="motto">Safe berths for heavy models.</p><Today /></div>
         </aside>
         <main id="main" tabIndex={-1}>
@@ -56,8 +57,8 @@ export default function SignInPage() {
 
 function Today() {
     const { data } = useCatalog({ limit: '1' });
-    if (!data || data.total_listed === 0) return null;
+    if (!data || data.total === 0) return null;
     const lowest = data.lowest_rate_micro_per_gpu_hour;
-    return <p class="only-wide">{plural(data.total_listed, 'machine')} can be rented now
+    return <p class="only-wide">{plural(data.total, 'machine')} can be rented now
         {lowest !== null && <>, from <Money micro={lowest} places={4} /> an hour</>}.</p>;
 }

@@ -67,8 +67,8 @@ function MailStep({ email, setEmail, isPage, onSent }: { email: string; setEmail
             required />}</Field>
         {start.error && !beside && <Failure error={start.error} />}
         <Button kind="primary" wide type="submit" busy={start.busy} disabled={!email.trim()}>Mail me a code</Button>
-        <p class="small muted">An address that is new here opens an account, under these <a href="/terms"
-            data-native>terms</a>.</p>
+        <p class="small muted">An address that is new here opens an account, under
+            these <a href="/terms">terms</a>.</p>
     </form>;
 }
 

@@ -10,7 +10,7 @@ export interface CatalogPage {
     total: number;
     total_listed: number;
     lowest_rate_micro_per_gpu_hour: string | null;
-    gpu_models: { model: string; count: number; median_rate_micro_per_gpu_hour?: string | null }[];
+    gpu_models: { model: string; count: number; market_price_micro_per_gpu_hour: string | null }[];
 }
 
 export interface Mail { subject: string; text: string; sent_at: string }
@@ -20,10 +20,15 @@ const readAny = useRead as unknown as AnyRead;
 
 export type Wish = Record<string, string | undefined>;
 
-export const catalogName = 'show_catalog';
+export const catalogName = 'browse_catalog';
 
 export function useCatalog(query: Wish, options?: ReadOptions): Read<CatalogPage> {
     return readAny<CatalogPage>(catalogName, { query }, options);
+}
+
+export function useBranding(): { name: string; hasLogo: boolean } {
+    const { data } = readAny<{ name: string; has_logo: boolean }>('show_branding', {});
+    return { name: data?.name ?? 'Berth', hasLogo: data?.has_logo ?? false };
 }
 
 /** Whether this is a box with play money, where mail can be read here. */

@@ -88,7 +88,8 @@ function Inside({ template }: { template: Template }) {
         <Facts items={[
             ['Image', <span class="mono small">{template.image_digest ?? 'not published'}</span>],
             ['Serves',
-                template.exposes.map((each) => `${each.name} (${each.protocol}, port ${each.port})`).join(', ') || 'nothing'],
+                template.exposes.map((each) => `${each.name} (${each.protocol}, port ${each.port})`).join(', ')
+                    || 'nothing'],
             ['A start may take', <Duration ms={template.start_deadline_s * 1000} />],
             ['Published', <When at={template.published_at} />],
             ['Name for programs', <span class="mono">{template.template_id}</span>],

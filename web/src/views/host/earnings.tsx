@@ -155,7 +155,7 @@ function Year({ asset }: { asset: Asset }) {
                 <Money micro={row[member]} asset={null} places={6} />;
             return <Table dense caption={`Earnings of ${year} by month`} rows={rows} keyOf={({ month }) => month}
                 columns={[
-                { head: 'Month', cell: ({ month }) => month },
+                { head: 'Month', cell: ({ month }) => month === 'Sum' ? <strong>Sum</strong> : month },
                 { head: 'Charged', right: true, cell: amount('gross_micro') },
                 { head: 'Fee', right: true, cell: amount('fee_micro') },
                 { head: 'Earned', right: true, cell: amount('earned_micro') },

@@ -52,10 +52,10 @@ export function useMachines(everyS: number): Listed<MachineEntry> {
     return usePages('list_machines', { query: { limit: 100 } }, { every: everyS }) as Listed<MachineEntry>;
 }
 
-export function useEnrollment(id: string | undefined): Read<EnrollmentState> {
-    const given = { path: { id: id ?? '' } } as object;
-    return useRead('show_enrollment' as OperationName, given, { every: 2, enabled: id !== undefined }) as unknown as
-        Read<EnrollmentState>;
+/** Asked for every two seconds until it is over. */
+export function useEnrollment(id: string, isOver: boolean): Read<EnrollmentState> {
+    return useRead('show_enrollment' as OperationName, { path: { id } } as object,
+        { every: isOver ? undefined : 2 }) as unknown as Read<EnrollmentState>;
 }
 
 export function useHostRentals(): Listed<HostRental> {

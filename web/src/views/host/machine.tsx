@@ -10,7 +10,8 @@ import { MachineActions, Outcome, useMachineActs, type Acts } from './machine_ac
 import { MachineEarned } from './machine_earned';
 import { Preempt } from './machine_preempt';
 import { MachineRentals } from './machine_rentals';
-import { Label, OfferPanel, PricePanel, RightNow } from './machine_side';
+import { Label, OfferPanel, PricePanel } from './machine_side';
+import { RightNow, TelemetryCharts } from './machine_telemetry';
 import { MachineTest } from './machine_test';
 import { HealthEvents } from './machine_health';
 import { useMachine, type Machine } from './later';
@@ -38,7 +39,7 @@ export default function MachineView() {
         actions={told && <Button href={`/host/machines/${id}/offer`}>
             {told.current_offer ? 'Edit price' : 'Set a price'}</Button>}>
         <Async read={machine} rows={8}>{() => told && step
-            ? <Shown id={id} machine={told} step={step} test={test} acts={acts} /> : null}</Async>
+            ? <Shown key={id} id={id} machine={told} step={step} test={test} acts={acts} /> : null}</Async>
     </Page>;
 }
 
@@ -57,6 +58,7 @@ function Shown({ id, machine, step, test, acts }: {
                 <MachineTest test={test} onRetry={acts.test} busy={acts.busy} canRetry={canTest(machine)} />
                 <MachineEarned id={id} machine={machine} />
                 <MachineRentals machine={machine} />
+                <TelemetryCharts machine={machine} />
                 <HealthEvents events={machine.health_events ?? []} />
             </div>
             <aside class="stack" aria-label="How it stands">

@@ -64,7 +64,7 @@ export function Outcome({ acts }: { acts: Acts }) {
     return <Notice tone={isRefused ? 'lamp' : undefined} role="status"
         title={isRefused ? 'Not for rent yet' : 'Done, with a word on it'}
         actions={<Button small onClick={acts.reset}>Close</Button>}>
-        <ul>{findings.map(({ code, message }) => <li key={code}>{message}</li>)}</ul>
+        <ul class="tight">{findings.map(({ code, message }) => <li key={code}>{message}</li>)}</ul>
     </Notice>;
 }
 
@@ -174,7 +174,7 @@ function ActSheet({ name, machine, acts, onClose }: { name: Name; machine: Machi
         <Button onClick={onClose}>Cancel</Button>
     </>}>
         <div class="stack">
-            <ul>{consequences(machine).map((each) => <li key={each}>{each}</li>)}</ul>
+            <ul class="tight">{consequences(machine).map((each) => <li key={each}>{each}</li>)}</ul>
             {name === 'retire' && <Check checked={isSure} onChange={setSure} label="I know that it cannot be undone" />}
             {acts.error && <Failure error={acts.error} />}
         </div>

@@ -43,7 +43,7 @@ function NoticeSheet({ id, noticeS, onClose, onGiven }: {
             End it with notice</Button>
         <Button onClick={onClose}>Cancel</Button>
     </>}>
-        <ul>
+        <ul class="tight">
             <li>From now on the rental earns you nothing.</li>
             <li>The renter can use the machine for {duration(noticeS * 1000)} more; then it ends and is wiped.</li>
             <li>It counts in what renters see of interruptions of this machine.</li>

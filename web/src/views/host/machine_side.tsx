@@ -1,8 +1,8 @@
-// Beside a machine's page: its price, how it is right now, its offer and its name.
-import { useEffect, useRef, useState } from 'preact/hooks';
+// Beside a machine's page: its price, its offer and its name.
+import { useState } from 'preact/hooks';
 import { fieldError, useRead } from '../../api';
-import { Ago, bytes, duration, moneyText, now, percent, plural, Rate, When } from '../../format';
-import { Badge, Button, Empty, Facts, Failure, Field, Line, Panel, TextInput, toast } from '../../kit';
+import { duration, moneyText, now, percent, plural, Rate, When } from '../../format';
+import { Badge, Button, Facts, Failure, Field, Panel, TextInput, toast } from '../../kit';
 import { availabilityClass, offerState } from '../../words';
 import { useRename, type Machine } from './later';
 import { useMarket } from './market';
@@ -42,87 +42,6 @@ export function PricePanel({ id, machine }: { id: string; machine: Machine }) {
                 && ` At ${moneyText(market.median, 4)} you would keep `
                     + `${moneyText(keptOf(market.median * count, fee), 4)} an hour.`}
         </p>}
-    </Panel>;
-}
-
-type Telemetry = NonNullable<Machine['telemetry']>;
-interface Sample { at: number; util: number | undefined; heat: number | undefined; power: number | undefined }
-
-const samplesMax = 180;
-
-/** What came in while the page was open; the server keeps the last one. */
-function useSamples(telemetry: Telemetry | null | undefined): Sample[] {
-    const samples = useRef<Sample[]>([]);
-    const [, setCount] = useState(0);
-    useEffect(() => {
-        if (!telemetry) return;
-        const at = Date.parse(telemetry.observed_at);
-        if (samples.current.at(-1)?.at === at) return;
-        const gpus = telemetry.gpus ?? [];
-        const greatest = (values: (number | undefined)[]) => {
-            const known = values.filter((each) => each !== undefined);
-            return known.length > 0 ? Math.max(...known) : undefined;
-        };
-        samples.current = [...samples.current, {
-            at, util: greatest(gpus.map(({ util_pct }) => util_pct)),
-            heat: greatest(gpus.map(({ temperature_c }) => temperature_c)),
-            power: gpus.some(({ power_w }) => power_w !== undefined)
-                ? gpus.reduce((sum, { power_w }) => sum + (power_w ?? 0), 0) : undefined,
-        }].slice(-samplesMax);
-        setCount((count) => count + 1);
-    }, [telemetry?.observed_at]);
-    return samples.current;
-}
-
-function pointsOf(samples: Sample[], member: 'util' | 'heat' | 'power'): [number, number][] {
-    return samples.flatMap((sample): [number, number][] => {
-        const value = sample[member];
-        return value === undefined ? [] : [[sample.at, value]];
-    });
-}
-
-const whole = (value: number) => Math.round(value).toLocaleString('en');
-
-function gpuText(gpu: NonNullable<Telemetry['gpus']>[number]): string {
-    return [
-        gpu.util_pct === undefined ? undefined : `${whole(gpu.util_pct)} %`,
-        gpu.temperature_c === undefined ? undefined : `${whole(gpu.temperature_c)} °C`,
-        gpu.power_w === undefined ? undefined : `${whole(gpu.power_w)} W`,
-        gpu.throttle?.length ? `slowed: ${gpu.throttle.join(', ')}` : undefined,
-    ].filter(Boolean).join(', ') || 'not measured';
-}
-
-function amountOf(used: string | undefined, total: string | undefined): string | undefined {
-    if (used === undefined || total === undefined) return undefined;
-    return `${bytes(used).replace(' GiB', '')} of ${bytes(total)}`;
-}
-
-export function RightNow({ machine }: { machine: Machine }) {
-    const { telemetry } = machine;
-    const samples = useSamples(telemetry);
-    if (!telemetry) {
-        return <Panel title="Right now">
-            <Empty title="Not heard yet.">Heat, power and load stand here once the agent runs.</Empty>
-        </Panel>;
-    }
-    const charts = [['util', 'Busiest GPU', '%'], ['heat', 'Warmest GPU', '°C'],
-        ['power', 'Power of all GPUs', 'W']] as const;
-    return <Panel title="Right now" aside={<span class="live"><Ago at={telemetry.observed_at} /></span>}
-        footer={telemetry.uptime_ms === undefined ? undefined : `Up ${duration(telemetry.uptime_ms)}.`}>
-        <Facts items={[
-            ...(telemetry.gpus ?? []).map((gpu, at) => [`GPU ${at}`, gpuText(gpu)] as const),
-            telemetry.cpu_util_pct !== undefined && ['Processor', `${whole(telemetry.cpu_util_pct)} %`],
-            ['Memory', amountOf(telemetry.ram_used_bytes, telemetry.ram_total_bytes)],
-            ['Disk', amountOf(telemetry.disk_used_bytes, telemetry.disk_total_bytes)],
-            telemetry.net_rx_mbps !== undefined && telemetry.net_tx_mbps !== undefined
-                && ['Line', `${telemetry.net_rx_mbps.toFixed(1)} down, ${telemetry.net_tx_mbps.toFixed(1)} Mb/s up`],
-        ]} />
-        {charts.map(([member, label, unit]) => {
-            const points = pointsOf(samples, member);
-            const last = points.at(-1);
-            return points.length > 2 && last && <Line key={member} points={points} unit={`${label}, ${unit}`}
-                label={`${label} since this page was opened, now ${whole(last[1])} ${unit}`} />;
-        })}
     </Panel>;
 }
 

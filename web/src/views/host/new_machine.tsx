@@ -64,7 +64,10 @@ function Begin({ onMade }: { onMade: (made: MadeEnrollment) => void }) {
 }
 
 function Coming({ id, made, onAgain }: { id: string; made: MadeEnrollment | undefined; onAgain: () => void }) {
-    const read = useEnrollment(id);
+    const [isOver, setOver] = useState(false);
+    const read = useEnrollment(id, isOver);
+    const told = read.data?.state;
+    useEffect(() => setOver(told !== undefined && told !== 'waiting'), [told]);
     const nowMs = useNow(1_000);
     if (read.error && !made) return <Failure error={read.error} retry={onAgain} />;
     if (!read.data && !made) return <Loading rows={5} />;

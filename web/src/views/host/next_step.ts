@@ -129,7 +129,7 @@ const setUp: Row[] = [
         title: 'The test did not pass, and is tried again', act: 'open', label: 'See what failed',
         text: (at) => at.testReason ?? 'It is tried again by itself.',
     }, {
-        id: 'never_heard', when: (at) => at.silentMs === null && !isRented(at), tone: 'lamp', badge: 'Never heard',
+        id: 'never_heard', when: (at) => at.silentMs === null, tone: 'lamp', badge: 'Never heard',
         title: 'The agent was never heard', act: 'open', label: 'Start it',
         text: 'It is enrolled. Start the agent on the machine.', command: 'sudo systemctl enable --now berth-agent',
     }, {
@@ -137,7 +137,7 @@ const setUp: Row[] = [
         title: 'The time of the offer is over', act: 'price', label: 'Set a new end',
         text: 'Publish a version that ends later.',
     }, {
-        id: 'no_offer', when: (at) => at.offer === null && !isRented(at), tone: 'lamp', badge: 'No price',
+        id: 'no_offer', when: (at) => at.offer === null, tone: 'lamp', badge: 'No price',
         title: 'It has no price yet', act: 'price', label: 'Set a price',
         text: 'Say what an hour costs and how long it is for rent.',
     },
@@ -184,7 +184,10 @@ const earning: Row[] = [
     },
 ];
 
-const table: readonly Row[] = [...account, ...broken, ...setUp, ...waiting, ...earning];
+/** A machine that is rented earns, whatever keeps it from being listed anew. */
+const unlessRented = (row: Row): Row => ({ ...row, when: (at) => !isRented(at) && row.when(at) });
+
+const table: readonly Row[] = [...account, ...broken, ...[...setUp, ...waiting].map(unlessRented), ...earning];
 
 const unknown: Row = {
     id: 'unknown', when: () => true, tone: 'slack', badge: 'Unknown', title: 'Its state is new to this page',

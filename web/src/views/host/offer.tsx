@@ -16,7 +16,7 @@ export default function OfferView() {
         facts={told && <span>{gpusOf(told)}</span>}
         crumbs={[['Machines', '/host'], [told ? nameOf(told) : 'Machine', `/host/machines/${id}`]]}>
         <div class="stack">
-            <Async read={machine} rows={8}>{(known) => <Form id={id} machine={known} />}</Async>
+            <Async read={machine} rows={8}>{(known) => <Form key={id} id={id} machine={known} />}</Async>
             <Versions id={id} />
         </div>
     </Page>;

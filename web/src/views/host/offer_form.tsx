@@ -160,7 +160,7 @@ function ClassPart({ fields, set, errorOf }: Parts) {
 
 function MorePart({ fields, set, errorOf }: Parts) {
     const hint = 'Taken, and not kept by this service yet.';
-    return <details class="more-fields">
+    return <details class="figures">
         <summary>Less used</summary>
         <Panel label="Less used">
             <Field label="Take the offer down earlier" error={errorOf('expires')}

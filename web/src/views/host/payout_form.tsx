@@ -6,6 +6,7 @@ import { Countdown, moneyText, shortId, When } from '../../format';
 import { AmountInput, Button, CodeInput, Failure, Field, Loading, Notice, Panel, Select, Sheet,
     TextInput } from '../../kit';
 import { useSession } from '../../session';
+import { BoxMail } from '../money/box';
 import { amountOf } from './parts';
 
 type Asset = 'USDC' | 'USDT';
@@ -31,6 +32,7 @@ function Accepted({ accepted }: { accepted: Answer<'request_payout'> }) {
         return <Notice tone="lamp" role="status" title="Look into your mail">
             <p>The address is new. Nothing moves before you press the link that we mailed
                 {accepted.expires_at && <>, until <When at={accepted.expires_at} /></>}.</p>
+            <BoxMail />
         </Notice>;
     }
     return <Notice tone="go" role="status" title="Asked for">
@@ -66,34 +68,36 @@ function Fill({ asset, payable, saved, onAccepted }: {
         setTried(false);
         onAccepted(answer);
     };
-    return <form class="stack" onSubmit={ask} noValidate>
-        <Field label="Amount" error={isTried ? amountFault : undefined}
-            hint={`${moneyText(payable, 6, asset)} is ready.`}>
-            {(ids) => <AmountInput {...ids} value={amount} unit={asset} onInput={setAmount} />}
-        </Field>
-        <div class="row"><Button small onClick={() => setAmount(money.toUnits(payable))}>All of it</Button></div>
-        <Field label="To" hint="On the network Base.">
-            {(ids) => <Select {...ids} value={chosen} onChange={setChosen} options={[
-                ...saved.map(({ address: each, label: name }) =>
-                    [each, name ? `${name}, ${shortId(each)}` : shortId(each)] as const),
-                [other, 'Another address'] as const,
-            ]} />}
-        </Field>
-        {chosen === other && <>
-            <Field label="Address" error={isTried ? addressFault : undefined}
-                hint="A new address is confirmed by a link that we mail.">
-                {(ids) => <TextInput {...ids} mono value={typed} onInput={setTyped} placeholder="0x…"
-                    maxLength={42} />}
+    return <>
+        <form class="stack" onSubmit={ask} noValidate>
+            <Field label="Amount" error={isTried ? amountFault : undefined}
+                hint={`${moneyText(payable, 6, asset)} is ready.`}>
+                {(ids) => <AmountInput {...ids} value={amount} unit={asset} onInput={setAmount} />}
             </Field>
-            <Field label="What you call it" hint="Left out, it has no name.">
-                {(ids) => <TextInput {...ids} value={label} onInput={setLabel} maxLength={40} />}
+            <div class="row"><Button small onClick={() => setAmount(money.toUnits(payable))}>All of it</Button></div>
+            <Field label="To" hint="On the network Base.">
+                {(ids) => <Select {...ids} value={chosen} onChange={setChosen} options={[
+                    ...saved.map(({ address: each, label: name }) =>
+                        [each, name ? `${name}, ${shortId(each)}` : shortId(each)] as const),
+                    [other, 'Another address'] as const,
+                ]} />}
             </Field>
-        </>}
-        <div class="actions"><Button kind="primary" type="submit">
-            {micro !== undefined && !amountFault ? `Pay out ${moneyText(micro, 2, asset)}` : 'Pay out'}
-        </Button></div>
+            {chosen === other && <>
+                <Field label="Address" error={isTried ? addressFault : undefined}
+                    hint="A new address is confirmed by a link that we mail.">
+                    {(ids) => <TextInput {...ids} mono value={typed} onInput={setTyped} placeholder="0x…"
+                        maxLength={42} />}
+                </Field>
+                <Field label="What you call it" hint="Left out, it has no name.">
+                    {(ids) => <TextInput {...ids} value={label} onInput={setLabel} maxLength={40} />}
+                </Field>
+            </>}
+            <div class="actions"><Button kind="primary" type="submit">
+                {micro !== undefined && !amountFault ? `Pay out ${moneyText(micro, 2, asset)}` : 'Pay out'}
+            </Button></div>
+        </form>
         {wish && <Confirm wish={wish} onClose={() => setWish(undefined)} onDone={done} />}
-    </form>;
+    </>;
 }
 
 /** The code is bound to this address and amount. */
@@ -121,6 +125,8 @@ function Confirm({ wish, onClose, onDone }: {
                 : <Button kind="primary" busy={mail.busy}
                     onClick={() => void mail.run({ body: { kind: 'payout', ...bound } })}>
                     Mail me a code</Button>}
+            {canSend && !hasAuthenticator && <Button busy={mail.busy}
+                onClick={() => void mail.run({ body: { kind: 'payout', ...bound } })}>Mail another</Button>}
             <Button onClick={onClose}>Cancel</Button>
         </>}>
         <p class="soft">To <span class="mono wrap">{wish.address}</span> on Base.
@@ -130,6 +136,7 @@ function Confirm({ wish, onClose, onDone }: {
                 ? <>Good for <Countdown until={sent.expires_at} /> more, and for this payout only.</> : undefined}>
             {(ids) => <CodeInput {...ids} value={code} onInput={setCode} autoFocus />}
         </Field> : <p class="small muted">You have no authenticator: a code by mail confirms this payout.</p>}
+        {sent && !hasAuthenticator && <BoxMail />}
         {mail.error && <Failure error={mail.error} />}
         {request.error && !error && <Failure error={request.error} />}
     </Sheet>;

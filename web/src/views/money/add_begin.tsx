@@ -107,7 +107,8 @@ function Wallets({ all, linked, chosen, choose }: {
             it is credited to you and nobody else.</p>}
         {linked.map((each) => <Choice key={each.binding_id} name="wallet" value={each.binding_id}
             checked={chosen === each.binding_id} onChange={() => choose(each.binding_id)}
-            label={<span class="mono">{brief(each.address)}</span>} hint={each.address} />)}
+            label={<span class="mono">{brief(each.address)}</span>}
+            hint={<span style={{ overflowWrap: 'anywhere' }}>{each.address}</span>} />)}
         {hasWallet && <div class="actions">
             <Button kind={linked.length ? undefined : 'primary'} busy={linking.step !== 'idle'}
                 onClick={() => void linking.run()}>{words}</Button>

@@ -7,7 +7,7 @@ import { useQuery } from '../../router';
 import { intentState } from '../../words';
 import { BalanceAside, OnlyThisToken, RunsFor } from './add_parts';
 import { plainUnits } from './amount';
-import { useClaiming, type Claiming, type Intent } from './claiming';
+import { sentence, useClaiming, type Claiming, type Intent } from './claiming';
 import { assetOf, Funding } from './funding';
 import { Final, TransactionLink } from './final';
 import { SendIt } from './send_it';
@@ -40,11 +40,10 @@ function Payment({ intent }: { intent: Intent }) {
     const amount = `${plainUnits(intent.amount_micro)} ${asset}`;
     const isDone = intent.state === 'CONFIRMED';
     const isOver = isDone || intent.state === 'CANCELLED';
-    const { word, tone } = intentState(intent.state);
     const isWaiting = intent.state === 'OPEN' && hash === undefined;
     return <Page title={`Add ${amount}`} crumbs={[['Money', '/money']]}
         facts={<>
-            <Badge tone={tone}>{hash && intent.state === 'OPEN' ? 'On its way' : word}</Badge>
+            <Standing intent={intent} claiming={claiming} isSent={hash !== undefined} />
             {isWaiting && <span>Open until <When at={intent.expires_at} />,{' '}
                 <Countdown until={intent.expires_at} /> left</span>}
             <Id value={intent.intent_id} what="payment id" />
@@ -66,6 +65,14 @@ function Payment({ intent }: { intent: Intent }) {
     </Page>;
 }
 
+function Standing({ intent, claiming, isSent }: { intent: Intent; claiming: Claiming; isSent: boolean }) {
+    const { word, tone } = intentState(intent.state);
+    if (intent.state !== 'OPEN' || !isSent) return <Badge tone={tone}>{word}</Badge>;
+    if (claiming.step === 'refused') return <Badge tone="stop">Not the payment</Badge>;
+    if (claiming.step === 'failed') return <Badge tone="lamp">Not found yet</Badge>;
+    return <Badge tone="way">On its way</Badge>;
+}
+
 function stepsOf(
     intent: Intent, claiming: Claiming, hash: string | undefined, setHash: (hash: string | undefined) => void,
 ): StepItem[] {
@@ -76,7 +83,7 @@ function stepsOf(
         { title: 'Amount', state: 'done', children: <p class="soft">
             {plainUnits(intent.amount_micro)} {assetOf(intent)}. <RunsFor micro={intent.amount_micro} />
         </p> },
-        { title: 'Wallet', state: 'done', children: <WalletLine intent={intent} /> },
+        { title: 'Wallet', state: 'done', children: <WalletLine intent={intent} isOpen={!isSent && !isOver} /> },
         { title: 'Send it', state: isSent ? 'done' : isOver ? 'todo' : 'now',
             children: isSent ? <TransactionLink intent={intent} hash={hash} />
                 : isOver ? <p class="muted">It was called off.</p>
@@ -91,14 +98,14 @@ export function useSender(intent: Intent): string | undefined {
     return data?.items.find(({ binding_id }) => binding_id === intent.wallet_binding_id)?.address;
 }
 
-function WalletLine({ intent }: { intent: Intent }) {
+function WalletLine({ intent, isOpen }: { intent: Intent; isOpen: boolean }) {
     const { data } = useRead('list_wallets');
     const wallet = data?.items.find(({ binding_id }) => binding_id === intent.wallet_binding_id);
     if (!wallet) return <p class="soft">The linked one.</p>;
     return <div class="row">
         <span class="mono" title={wallet.address}>{brief(wallet.address)}</span>
         <span class="muted">linked <When at={wallet.linked_at} /></span>
-        {intent.state === 'OPEN' && <a href={`/money/add?amount=${plainUnits(intent.amount_micro)}`}>Use another</a>}
+        {isOpen && <a href={`/money/add?amount=${plainUnits(intent.amount_micro)}`}>Use another</a>}
     </div>;
 }
 
@@ -132,7 +139,7 @@ function Outcome({ intent, claiming, amount, again }: {
             <Button onClick={again}>Give another transaction</Button>
             <Button kind="quiet" href={`/help?new=payment&payment=${intent.intent_id}`}>Write to us</Button>
         </>}>
-            <p>{why} Nothing was credited, and nothing is lost: we can find it.</p>
+            <p>{sentence(why)} Nothing was credited, and nothing is lost: we can find it.</p>
         </Notice>;
     }
     if (intent.state === 'EXPIRED') {

@@ -11,7 +11,8 @@ export function RunsFor({ micro }: { micro: string }) {
     const offer = data?.items[0];
     if (!offer?.model) return <>{moneyText(micro, 6)}</>;
     const ms = pays(micro, offer.total_rate_micro_per_hour);
-    return <>Runs an {offer.model} at {money.toUnits(offer.total_rate_micro_per_hour, 4)} for about {duration(ms)}.</>;
+    const model = offer.model.replace(/^NVIDIA (GeForce )?/, '');
+    return <>Runs an {model} at {money.toUnits(offer.total_rate_micro_per_hour, 4)} for about {duration(ms)}.</>;
 }
 
 export function BalanceAside({ asset, adding }: { asset: 'USDC' | 'USDT'; adding: string }) {

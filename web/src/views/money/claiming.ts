@@ -5,13 +5,15 @@ import { asError, client, refresh } from '../../api';
 import { findLogIndex, findWallet } from './wallet';
 
 export type Intent = Answer<'show_funding_intent'> & {
-    network?: { chain_id: number; token_address: string; explorer_url: string | null };
+    network?: { chain_id: number; token_address: string; explorer_url: string };
     pending_claim?: {
-        tx_hash: string; log_index: number; block_number?: string | number | null;
-        confirmations?: number | string | null; needed?: number | string | null;
+        tx_hash: string; log_index: number; block_number?: number; confirmations?: number; needed?: number;
     } | null;
 };
-interface Seen { log_index: number; matches: boolean; why?: string | null }
+interface Seen {
+    state: 'unseen' | 'included' | 'final' | 'reverted';
+    items: { log_index: number; matches: boolean; why?: string | null }[];
+}
 
 export type Claiming =
     | { step: 'none' }
@@ -20,13 +22,12 @@ export type Claiming =
     | { step: 'failed'; error: BerthError }
     | { step: 'claimed' };
 
-const transfersOf = 'list_intent_transfers' as OperationName;
+const transfersOf = 'list_seen_transfers' as OperationName;
 const [firstPauseMs, longestPauseMs] = [2_000, 15_000];
 
-async function look(intent: Intent, hash: string, signal: AbortSignal): Promise<Seen[]> {
+async function look(intent: Intent, hash: string, signal: AbortSignal): Promise<Seen> {
     const given = { path: { id: intent.intent_id }, query: { tx_hash: hash }, signal };
-    const answer = await client.call(transfersOf, given as never) as unknown as { items?: Seen[]; transfers?: Seen[] };
-    return answer.items ?? answer.transfers ?? [];
+    return await client.call(transfersOf, given as never) as unknown as Seen;
 }
 
 /** The wallet's node may know a transaction before the service does. */
@@ -37,14 +38,20 @@ async function ofWallet(intent: Intent, hash: string): Promise<number | undefine
     return await findLogIndex(wallet, hash, wanted).catch(() => undefined);
 }
 
+export function sentence(text: string): string {
+    const begun = text.charAt(0).toUpperCase() + text.slice(1);
+    return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+}
+
 type Found = { index: number } | { why: string } | undefined;
 
 async function find(intent: Intent, hash: string, signal: AbortSignal): Promise<Found> {
-    const seen = await look(intent, hash, signal);
-    const match = seen.find(({ matches }) => matches);
+    const { state, items } = await look(intent, hash, signal);
+    const match = items.find(({ matches }) => matches);
     if (match) return { index: match.log_index };
-    const other = seen[0];
-    if (other) return { why: other.why ?? 'It does not pay this: token, sender, receiver or amount are others.' };
+    if (state === 'reverted') return { why: 'The chain has undone it: it moved nothing.' };
+    if (items[0]) return { why: sentence(items[0].why ?? 'token, sender or amount are others') };
+    if (state !== 'unseen') return { why: 'It holds no transfer to the address above.' };
     const index = await ofWallet(intent, hash);
     return index === undefined ? undefined : { index };
 }

@@ -55,17 +55,24 @@ function What({ entry }: { entry: Entry }) {
     return <div>
         {entryKind(entry.kind)}
         <div class="small">
-            {entry.job_id && <a href={`/rentals/${entry.job_id}/receipt`}>Receipt</a>}
+            {entry.job_id && <RentalLink kind={entry.kind} job={entry.job_id} />}
             {!entry.job_id && chain && <a href={chain} target="_blank" rel="noreferrer">See it on the chain</a>}
         </div>
     </div>;
 }
 
+/** A charge has a receipt; what is held belongs to a rental that may still run. */
+function RentalLink({ kind, job }: { kind: string; job: string }) {
+    const isOpen = /^(hold|credit_hold)$/.test(kind);
+    return isOpen ? <a href={`/rentals/${job}`}>Rental</a> : <a href={`/rentals/${job}/receipt`}>Receipt</a>;
+}
+
 function Legs({ entries }: { entries: readonly Entry[] }) {
     return <div>
         {entries.map((entry) => <div key={entry.entry_id} class="nowrap">
-            <Money micro={entry.direction === 'debit' ? `-${entry.amount_micro}` : entry.amount_micro}
-                asset={entry.asset} sign /> <span class="small muted">{pockets[entry.pocket] ?? entry.pocket}</span>
+            {entry.direction === 'debit' ? '\u2212' : '+'}
+            <Money micro={entry.amount_micro} asset={entry.asset} />{' '}
+            <span class="small muted">{pockets[entry.pocket] ?? entry.pocket}</span>
         </div>)}
     </div>;
 }

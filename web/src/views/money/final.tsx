@@ -1,6 +1,5 @@
 // The wait for the chain, and where to watch it.
 import { count, When } from '../../format';
-import { Gauge } from '../../kit';
 import type { Claiming, Intent } from './claiming';
 import { brief } from './wallet';
 
@@ -38,10 +37,13 @@ function Pending({ pending }: { pending: NonNullable<Intent['pending_claim']> })
     const block = pending.block_number;
     return <div class="tight">
         <p class="soft" role="status">
-            {block !== null && block !== undefined ? `Seen in block ${count(block)}. ` : 'Seen. '}
+            {block !== undefined ? `Seen in block ${count(block)}. ` : 'Seen. '}
             Final in about 15 minutes; you may leave, the money arrives without this page.
         </p>
-        {needed > 0 && <Gauge spent={Math.min(done, needed)} total={needed}
-            label={`${done} of ${needed} blocks on top of it`} />}
+        {needed > 0 && <>
+            <progress max={needed} value={Math.min(done, needed)} style={{ width: '100%' }}
+                aria-label="How far it is from being final" />
+            <p class="small muted num">{count(done)} of about {count(needed)} blocks</p>
+        </>}
     </div>;
 }

@@ -24,9 +24,11 @@ export function Funding({ title = 'Payments in', except }: { title?: string; exc
 
 function Line({ intent }: { intent: Intent }) {
     const { word, tone } = intentState(intent.state);
-    return <li class="row spread">
-        <a href={`/money/add/${intent.intent_id}`}>{moneyText(intent.amount_micro, 2, assetOf(intent))}</a>
-        <span class="row"><span class="small muted"><When at={intent.created_at} /></span>
-            <Badge tone={tone}>{word}</Badge></span>
+    return <li>
+        <div class="row spread">
+            <a href={`/money/add/${intent.intent_id}`}>{moneyText(intent.amount_micro, 2, assetOf(intent))}</a>
+            <Badge tone={tone}>{word}</Badge>
+        </div>
+        <span class="small muted"><When at={intent.created_at} /></span>
     </li>;
 }

@@ -28,7 +28,7 @@ function Steps({ onDone }: { onDone: (binding: Binding) => void }) {
         const wanted = address.trim();
         setFault(isAddress(wanted) ? undefined : '0x and 40 digits.');
         if (!isAddress(wanted)) return;
-        const answer = await nonce.run({ body: { address: wanted } } as never) as { message?: string } | undefined;
+        const answer = await nonce.run({ query: { address: wanted } } as never) as { message?: string } | undefined;
         setMessage(answer?.message);
     }
     function give(event: Event) {
@@ -40,7 +40,7 @@ function Steps({ onDone }: { onDone: (binding: Binding) => void }) {
 
     if (message === undefined) {
         return <form class="stack" onSubmit={(event) => void ask(event)}>
-            <Field label="Address of the wallet" error={fault ?? fieldError(nonce.error, 'body.address')}>
+            <Field label="Address of the wallet" error={fault ?? fieldError(nonce.error, 'query.address')}>
                 {(ids) => <TextInput {...ids} mono value={address} onInput={setAddress} placeholder="0x…" />}
             </Field>
             {nonce.error && !nonce.error.member && <Failure error={nonce.error} />}

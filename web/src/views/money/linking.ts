@@ -21,7 +21,7 @@ export function useLinking(known: readonly Binding[], done: (binding: Binding) =
         const linked = known.find((each) => !each.unlinked_at && each.address.toLowerCase() === address.toLowerCase());
         if (linked) return linked;
         setStep('asking');
-        const asked = await nonce.run({ body: { address } } as never) as { message?: string } | undefined;
+        const asked = await nonce.run({ query: { address } } as never) as { message?: string } | undefined;
         if (!asked) return undefined;
         if (!asked.message) throw new WalletFault('The service gave no text to sign. Try again later.', false);
         setStep('signing');

@@ -31,7 +31,7 @@ export default function MoneyPage() {
         </>}>
         <div class="cols">
             <div class="stack">
-                <Panel title="Balance" aside={<span class="small muted">of this moment, by the books</span>}>
+                <Panel title="Balance" aside={<span class="live">now</span>}>
                     <Async read={balances} rows={3}>{(data) => <Balance data={data} />}</Async>
                 </Panel>
                 <Entries />

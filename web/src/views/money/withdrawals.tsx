@@ -34,7 +34,8 @@ export function Withdrawals() {
         {list.items && list.items.length > 0 && <Table caption="Your withdrawals, newest first" rows={list.items}
             keyOf={({ id }) => id} columns={[
                 { head: 'Amount', cell: (row) => <Money micro={row.amount_micro} asset={row.asset} /> },
-                { head: 'To', cell: (row) => <span class="mono" title={row.address}>{brief(row.address)}</span> },
+                { head: 'To',
+                    cell: (row) => <span class="mono nowrap" title={row.address}>{brief(row.address)}</span> },
                 { head: 'How far', cell: (row) => <Progress transfer={row} /> },
                 { head: 'Asked for', cell: (row) => <When at={row.created_at} /> },
                 { head: <span class="sr">Action</span>, right: true, cell: (row) => isOpen(row)

@@ -1,7 +1,6 @@
 // What operators know of an account; its owner never sees it.
 import { useState } from 'preact/hooks';
 import { useChange } from '../../api';
-import { When } from '../../format';
 import { Button, Failure, Field, Panel, TextArea, Timeline } from '../../kit';
 import type { User } from './user';
 
@@ -10,7 +9,7 @@ export function Notes({ user }: { user: User }) {
     const change = useChange('add_user_note', { refresh: ['show_user'], done: () => setText('') });
     return <Panel title="Notes">
         {user.notes.length > 0 && <Timeline items={user.notes.map(({ created_at, text: note }) =>
-            ({ at: <When at={created_at} />, children: <p class="wraps">{note}</p> }) as never)} />}
+            ({ at: created_at, children: <p class="wraps">{note}</p> }))} />}
         <form class="stack" onSubmit={(event) => {
             event.preventDefault();
             void change.run({ path: { id: user.user_id }, body: { text: text.trim() } });

@@ -2,7 +2,7 @@
 import { money } from 'berth-client';
 import { Countdown, Money, useNow, When } from '../../format';
 import { Button, Notice } from '../../kit';
-import { alikeHref, isOver, nextHref, type Job } from './job';
+import { alikeHref, isOver, nextHref, wasTaken, type Job } from './job';
 import { visible } from './visible';
 
 const alike = (job: Job) => <Button kind="primary" href={alikeHref(job)}>Rent one like it</Button>;
@@ -51,10 +51,9 @@ export function Banners({ job }: { job: Job }) {
     const now = useNow(5_000);
     const words = job.state === 'RUNNING' ? hostWords[job.host_status] : undefined;
     const hasFiles = job.state === 'STOPPED' && job.retrieval_until && Date.parse(job.retrieval_until) > now;
-    const isTaken = job.preemption && (job.end_reason === null || job.end_reason === 'preempted');
     return <>
         {job.state === 'FAILED' && <Failed job={job} />}
-        {isTaken && <Preemption job={job} />}
+        {wasTaken(job) && <Preemption job={job} />}
         {words && <Notice tone="lamp" role="status" title={words[0]}><p>{words[1]}</p></Notice>}
         {job.state !== 'FAILED' && job.failure && <Notice tone="stop" title={visible(job.failure.message)} />}
         {hasFiles && <Files job={job} />}

@@ -38,6 +38,11 @@ function Figures({ exchange }: { exchange: Exchange }) {
     return <div class="who">{parts.filter(Boolean).join(' · ')}</div>;
 }
 
+/** The engine and the service write their reasons without a capital. */
+function sentence(text: string): string {
+    return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+}
+
 function Said({ exchange, again }: { exchange: Exchange; again: (() => void) | undefined }) {
     const isOpen = exchange.state === 'waiting' || exchange.state === 'streaming';
     return <>
@@ -49,7 +54,8 @@ function Said({ exchange, again }: { exchange: Exchange; again: (() => void) | u
                 {isOpen && <span class="caret" aria-hidden="true" />}
                 {exchange.state === 'done' && exchange.answer === '' && <span class="muted">It answered nothing.</span>}
             </div>
-            {exchange.state === 'broken' && <Notice tone="stop" title={visible(exchange.fault ?? '')} role="alert"
+            {exchange.state === 'broken' && <Notice tone="stop" role="alert"
+                title={sentence(visible(exchange.fault ?? ''))}
                 actions={again && <Button small onClick={again}>Send it again</Button>}>
                 {exchange.requestId && <p class="small">For support: <code>{exchange.requestId}</code>{' '}
                     <Copy text={exchange.requestId} label="Copy the request id" /></p>}
@@ -59,23 +65,28 @@ function Said({ exchange, again }: { exchange: Exchange; again: (() => void) | u
 }
 
 /** Stays at the end while the reader is there, and leaves alone who reads further up. */
-function useFollow(mark: unknown) {
+function useFollow(count: number, mark: unknown) {
     const box = useRef<HTMLDivElement>(null);
-    const isAtEnd = useRef(true);
+    const [isAtEnd, lastTop] = [useRef(true), useRef(0)];
+    useEffect(() => { isAtEnd.current = true; }, [count]);
     useEffect(() => {
         const element = box.current;
         if (element && isAtEnd.current) element.scrollTop = element.scrollHeight;
-    }, [mark]);
+    }, [count, mark]);
     const onScroll = () => {
         const element = box.current;
-        if (element) isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < nearBottomPx;
+        if (!element) return;
+        // What grows below moves the end away, too: only a way up is the reader's.
+        const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearBottomPx;
+        if (isNear || element.scrollTop < lastTop.current) isAtEnd.current = isNear;
+        lastTop.current = element.scrollTop;
     };
     return { box, onScroll };
 }
 
 function Log({ talk, canSend }: { talk: Conversation; canSend: boolean }) {
     const last = talk.exchanges.at(-1);
-    const { box, onScroll } = useFollow(`${talk.exchanges.length} ${last?.answer.length} ${last?.state}`);
+    const { box, onScroll } = useFollow(talk.exchanges.length, `${last?.answer.length} ${last?.state}`);
     return <div class="chat" role="log" aria-label="Conversation" aria-busy={talk.isBusy} tabIndex={0} ref={box}
         onScroll={onScroll} style={{ maxHeight: '64vh', overflowY: 'auto' }}>
         {talk.exchanges.length === 0 && <p class="muted">

@@ -3,14 +3,15 @@ import { useEffect, useState } from 'preact/hooks';
 import { money } from 'berth-client';
 import { duration, Duration, moneyText, Money, Rate, useNow, When } from '../../format';
 import { Button, Facts, Gauge, Panel } from '../../kit';
-import { endText, isLow, isOver, leftMs, useCost, type Job } from './job';
+import { endText, hasBanner, isLow, isOver, leftMs, useCost, type Job } from './job';
 
 /** Said once each: every quarter of the budget, and that little is left. */
 function Said({ job, cost, low }: { job: Job; cost: bigint; low: boolean }) {
     const quarter = Number(cost * 4n / (money.micro(job.budget_micro) || 1n));
     const [said, setSaid] = useState({ quarter, text: '' });
     useEffect(() => {
-        if (quarter !== said.quarter) setSaid({ quarter, text: `${quarter * 25} % of the budget is used.` });
+        const isMore = quarter > said.quarter; // a raise lowers it, which needs no word
+        setSaid({ quarter, text: isMore ? `${quarter * 25} % of the budget is used.` : '' });
     }, [quarter]);
     useEffect(() => {
         if (low) setSaid({ quarter, text: 'Little is left. Raise the budget, or it ends soon.' });
@@ -40,13 +41,14 @@ export function CostPanel({ job }: { job: Job }) {
     const low = isLow(job, now);
     if (isOver(job)) return <Paid job={job} />;
     const isLive = job.state === 'RUNNING' && job.host_status === 'ok' && !job.meter_stopped_at;
+    const still = job.meter_started_at ? 'stands still' : 'from its first answer on';
     const proved = `${moneyText(job.cumulative_charge_micro, 6, job.asset)}, as far as the host has proved it`;
-    return <Panel title="Cost so far" aside={isLive ? <span class="live">live</span> : 'stands still'}>
+    return <Panel title="Cost so far" aside={isLive ? <span class="live">live</span> : still}>
         <div>
             <div class="figure" title={proved}>{moneyText(cost, 4)} <small>{job.asset}</small></div>
-            <p class="small muted">of at most {moneyText(job.budget_micro, 2)}.{' '}
-                {job.meter_started_at && <><Duration ms={job.accepted_runtime_ms} />{' '}</>}
-                at <Rate microPerHour={job.rate_micro_per_hour} /> an hour</p>
+            <p class="small muted">of at most {moneyText(job.budget_micro, 2)}
+                {job.meter_started_at ? <>. <Duration ms={job.accepted_runtime_ms} /> at </> : ', at '}
+                <Rate microPerHour={job.rate_micro_per_hour} /> an hour</p>
         </div>
         <Gauge spent={cost} total={money.micro(job.budget_micro)} tone={low ? 'lamp' : undefined}
             label={`${moneyText(cost, 2)} of ${moneyText(job.budget_micro, 2, job.asset)} spent`} />
@@ -70,6 +72,7 @@ function Paid({ job }: { job: Job }) {
             ['Ended', <When at={job.ended_at} />],
             job.end_reason ? ['Why', endText(job)] : null,
         ]} />
-        <Button wide kind="primary" href={`/rentals/${job.job_id}/receipt`}>See the receipt</Button>
+        <Button wide kind={hasBanner(job) ? undefined : 'primary'} href={`/rentals/${job.job_id}/receipt`}>
+            See the receipt</Button>
     </Panel>;
 }

@@ -25,6 +25,12 @@ export const isStarting = (job: Job) => isMoving(job) && job.state !== 'STOPPING
 export const isOver = (job: Job) => over.has(job.state);
 export const may = (job: Job, action: string) => job.allowed_actions.includes(action);
 
+/** Its page begins with what to do now. */
+export const hasBanner = (job: Job) => job.state === 'FAILED' || wasTaken(job);
+/** The host asked for the machine back, and nothing else ended it. */
+export const wasTaken = (job: Job) =>
+    job.preemption !== null && (job.end_reason === null || job.end_reason === 'preempted');
+
 /** Seconds between two looks at it. */
 export function lookEvery(job: Job | undefined): number {
     if (!job || isMoving(job)) return 1;
@@ -99,16 +105,14 @@ export function useCost(job: Job): bigint {
     return held.shown;
 }
 
-/** Where others like it are offered. */
+/** Where others like it are offered: the same program, on the same kind of card. */
 export function alikeHref(job: Job): string {
-    const wanted = new URLSearchParams();
-    if (job.template) wanted.set('template_id', job.template.id);
-    if (job.machine?.gpu_model) wanted.set('model', gpuName(job.machine.gpu_model));
-    const text = wanted.toString();
-    return text ? `/?${text}` : '/';
+    const wanted = new URLSearchParams({ run: job.template?.template_id ?? 'any' });
+    if (job.machine?.gpu_model) wanted.set('gpu', gpuName(job.machine.gpu_model));
+    return `/?${wanted}`;
 }
 
 /** The offers that can run the same, cheapest first. */
 export function nextHref(job: Job): string {
-    return job.template ? `/?template_id=${encodeURIComponent(job.template.id)}&sort=price_asc` : '/';
+    return `/?${new URLSearchParams({ run: job.template?.template_id ?? 'any', fits: '1', sort: 'price_asc' })}`;
 }

@@ -53,10 +53,10 @@ function Main({ job, cameUp }: { job: Job; cameUp: boolean }) {
     const hasTalk = job.has_model_endpoint && (may(job, 'relay') || job.state === 'RUNNING');
     return <div class="stack">
         {cameUp && <Notice tone="go" role="status" title="It answers. The meter runs." />}
-        {isStarting(job) && <StartPanel job={job} />}
+        {isStarting(job) && <StartPanel job={job} aside={log} />}
         {hasTalk && <Chat job={job} focusNow={cameUp} />}
         {job.has_model_endpoint && job.meter_started_at && <UsagePanel job={job} />}
-        <HistoryPanel job={job} aside={log} />
+        {!isStarting(job) && <HistoryPanel job={job} aside={log} />}
         {showsLog && <LogPanel job={job} />}
     </div>;
 }
@@ -79,7 +79,7 @@ function Shown({ job, isStale }: { job: Job; isStale: boolean }) {
                 <Main job={job} cameUp={cameUp} />
                 <aside class="stack lead" aria-label="Cost and access">
                     <CostPanel job={job} />
-                    {may(job, 'raise_budget') && <RaisePanel job={job} />}
+                    {may(job, 'raise_budget') && !job.preemption && <RaisePanel job={job} />}
                     <AccessPanels job={job} />
                 </aside>
             </div>

@@ -36,7 +36,7 @@ function Counted({ job }: { job: Job }) {
     const { done_bytes: done, total_bytes: total } = job.progress ?? {};
     if (!done || !total || Number(total) <= 0) return null;
     return <progress value={Math.min(Number(done), Number(total))} max={Number(total)} aria-label="Pulled so far"
-        style={{ width: '100%' }} />;
+        style={{ width: '100%', accentColor: 'var(--accent)' }} />;
 }
 
 function Body({ job, name, at, usual }: { job: Job; name: StepName; at: boolean; usual: Times | null | undefined }) {
@@ -50,7 +50,7 @@ function Body({ job, name, at, usual }: { job: Job; name: StepName; at: boolean;
     </>;
 }
 
-export function StartPanel({ job }: { job: Job }) {
+export function StartPanel({ job, aside }: { job: Job; aside?: ComponentChildren }) {
     const now = useNow(1_000);
     const template = useRead('show_template', { path: { id: job.template?.id ?? '' } },
         { enabled: job.template !== null });
@@ -71,11 +71,13 @@ export function StartPanel({ job }: { job: Job }) {
         children: <p class="small muted">{held} Nothing is charged until it answers.</p>,
     };
     const step = at < 0 ? undefined : order[at];
-    return <Panel title="It is coming up" aside={<span class="small muted num">
-        {duration(Math.max(0, now - Date.parse(job.created_at)))}
-        {usual ? `, usually ${took(sum(usual))}` : ''}
-    </span>} footer={job.state_deadline && <>If nothing moves, the service gives up in{' '}
-        <Countdown until={job.state_deadline} />, and you pay nothing.</>}>
+    const since = duration(Math.max(0, now - Date.parse(job.created_at)));
+    const head = <div class="row">
+        <span class="small muted num">{usual ? `${since}, usually ${took(sum(usual))}` : since}</span>{aside}
+    </div>;
+    const patience = job.state_deadline && <>If nothing moves, the service gives up in{' '}
+        <Countdown until={job.state_deadline} />, and you pay nothing.</>;
+    return <Panel title="It is coming up" aside={head} footer={patience}>
         <p class="sr" role="status">{step ? titles[step][0] : 'Reserved'}</p>
         <Steps items={[reserved, ...items]} />
     </Panel>;
@@ -106,8 +108,9 @@ function health(job: Job): Happened[] {
 }
 
 function happened(job: Job): Happened[] {
+    const held = job.ended_at ? 'was' : 'is';
     const items: Happened[] = [{ at: job.created_at, tone: 'go',
-        children: `Reserved. At most ${moneyText(job.budget_micro, 2, job.asset)} of your balance is held.` }];
+        children: `Reserved. At most ${moneyText(job.budget_micro, 2, job.asset)} of your balance ${held} held.` }];
     if (job.meter_started_at && job.time_to_ready) items.push(...steps(job, job.time_to_ready));
     else if (job.meter_started_at) {
         items.push({ at: job.meter_started_at, tone: 'go', children: 'It answers. The meter starts here.' });

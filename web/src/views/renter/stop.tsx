@@ -6,7 +6,7 @@ import { moneyText } from '../../format';
 import { Button, Check, Failure, Icon, Sheet, toast } from '../../kit';
 import { may, useCost, type Job } from './job';
 
-const reads = ['show_job', 'list_jobs', 'show_balances', 'show_job_access'] as const;
+const reads = ['show_job', 'list_jobs', 'show_balances'] as const;
 
 function What({ job }: { job: Job }) {
     const back = money.micro(job.budget_micro) - useCost(job);
