@@ -20,6 +20,7 @@ inline const std::map<std::string, std::string> good_bodies{
     {"create_quote", R"({"offer_id":"0198c0de-0000-7000-8000-000000000001",)"
                      R"("template_id":"0198c0de-0000-7000-8000-000000000001",)"
                      R"("duration_limit_s":60,"budget_micro":"5"})"},
+    {"ask_faucet", R"({"asset":"USDC","amount_micro":"5"})"},
     {"create_job", R"({"quote_id":"0198c0de-0000-7000-8000-000000000001"})"},
     {"stop_job", R"({"reason":"done"})"},
     {"relay_chat_completions", R"({"model":"m","messages":[]})"},
@@ -118,6 +119,7 @@ inline const std::map<std::string, std::string> good_queries{
     {"report_figures", "first_day=2026-01-01&last_day=2026-01-31"},
     {"report_host_earnings", "year=2026"},
     {"search", "q=nobody"},
+    {"show_simulated_mail", "to=ada@example.org"},
     {"unblock_address", "reason=for%20a%20good%20reason"},
     {"reset_setting", "expected_version=0&reason=for%20a%20good%20reason"},
 };

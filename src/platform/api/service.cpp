@@ -34,6 +34,20 @@ constexpr std::chrono::seconds write_queued_max{10};
 // A writer that is at something for longer makes who comes next wait for an unknown time.
 constexpr std::chrono::milliseconds write_soon{100};
 
+const char* cache_control(Cache cache, int status) {
+    const bool is_kept = cache == Cache::checked || cache == Cache::forever;
+    if (is_kept && status < 400)
+        return cache == Cache::checked ? "no-cache" : "public, max-age=31536000, immutable";
+    return cache == Cache::personal ? "private, no-store" : "no-store";
+}
+
+// Pictures and fonts are compressed in themselves.
+bool is_compressible(const Entry& entry, const http::Response& response) {
+    const std::string& type = response.content_type;
+    return entry.route.cache != Cache::personal && !response.source &&
+           (!entry.file || type.starts_with("text/") || type == "image/svg+xml");
+}
+
 // Large public answers are compressed for those who ask.
 bool is_compressed_for(const http::Request& request, http::Response& response) {
     const std::string& body = response.shared_body ? *response.shared_body : response.body;
@@ -455,8 +469,10 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
                                       exchange.match.entry->html ? Kind::page : Kind::data);
     response.shared_body = std::move(answer.shared_body);
     response.source = std::move(answer.source);
-    if (route.cache == Cache::open && !response.source) offer_compressed(exchange, response);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
+    if (exchange.match.entry->file) response.content_type = std::move(answer.type);
+    if (status == http::not_modified_status) response.shared_body = nullptr;
+    if (is_compressible(*exchange.match.entry, response)) offer_compressed(exchange, response);
     if (!route.csv.empty() && wants_csv(exchange.request))
         make_table(*exchange.match.entry, response);
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
@@ -521,6 +537,8 @@ http::Response Service::settle_unknown(Exchange& exchange) {
 http::Response Service::refuse(const Exchange& exchange, const Problem& problem) const {
     http::Response response = respond(exchange, problem.status, error_body(problem, exchange.id));
     if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+    if (const auto* missing = dynamic_cast<const StepUpMissing*>(&problem))
+        response.headers.add(step_up_header, std::string(step_up_name(missing->purpose)));
     // Clients of streamed routes repeat conflicts by themselves, which helps nobody.
     if (problem.status == 409 && exchange.match.entry != nullptr && exchange.match.entry->streamed)
         response.headers.add("x-should-retry", "false");
@@ -529,13 +547,13 @@ http::Response Service::refuse(const Exchange& exchange, const Problem& problem)
 
 http::Response Service::respond(const Exchange& exchange, int status, std::string body,
                                 Kind kind) const {
-    const bool open = exchange.match.entry != nullptr && exchange.route().cache == Cache::open;
+    const Cache cache = exchange.match.entry != nullptr ? exchange.route().cache : Cache::personal;
     http::Response response;
     response.status = status;
     response.body = std::move(body);
     response.headers.reserve(usual_fields);
     response.headers.add("X-Request-Id", to_string(exchange.id));
-    response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
+    response.headers.add("Cache-Control", cache_control(cache, status));
     response.headers.add("X-Content-Type-Options", "nosniff");
     if (kind == Kind::data) response.headers.add("Content-Security-Policy", data_policy);
     if (parts_.https) response.headers.add("Strict-Transport-Security", "max-age=31536000");

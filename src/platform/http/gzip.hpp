@@ -24,7 +24,7 @@ public:
     Text find(const Text& text);
 
 private:
-    static constexpr std::size_t texts_max = 32;
+    static constexpr std::size_t texts_max = 128;
     struct Entry {
         Text text;  // kept, so that its address stays its own
         Text gzip;
