@@ -292,9 +292,6 @@ enum class Filter {
 BOOST_DESCRIBE_ENUM(Filter, include_unverified, verification_level, min_bandwidth_mbps,
                     max_rate_micro_per_hour, gpu_count, model, tier, backend, continent, class_,
                     min_vram_gib, fits_only)
-constexpr std::string_view wire_name(Filter filter) {
-    return filter == Filter::class_ ? "class" : "";
-}
 
 struct RemovedBy {
     Filter filter = Filter::include_unverified;
