@@ -1,5 +1,6 @@
 // What a list of jobs can be asked for, and what it tells of the machine that was rented.
 #include "accounts/accounts.hpp"
+#include "catalog/catalog.hpp"
 #include "rentals/market.hpp"
 #include "rentals/store.hpp"
 #include "support/explained.hpp"
@@ -67,6 +68,7 @@ TEST_F(ListOfJobs, TellsWhatWasRentedOnceTheOfferIsGone) {
         row.retired_at = now();
         machines::save({tx, town.harness.random, now()}, row);
     });
+    town.harness.app->catalog().refresh(database(), now());
     EXPECT_EQ(send(ben, "GET", "/api/v1/offers/" + to_string(machine.offer_id)).status, 404);
     expect_rented(show(ben, job), "");
     expect_rented(send(ben, "GET", "/api/v1/jobs").body, "items.0.");
