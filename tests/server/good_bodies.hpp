@@ -109,6 +109,8 @@ inline const std::map<std::string, std::string> good_bodies{
                    R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
                    R"("available_until":"2027-01-01T00:00:00Z"})"},
     {"set_custom_images", R"({"accept":false})"},
+    {"edit_machine", R"({"label":"rack 1"})"},
+    {"preempt_rental", R"({"reason":"I need it"})"},
     {"add_template", new_template},
     {"replace_template", new_template},
 };

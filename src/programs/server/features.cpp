@@ -231,7 +231,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                                                           : rentals::EngineTls::required,
                &own_listeners, prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
-                   countries, rentals.host_agent_side()}),
+                   countries, rentals.host_agent_side(), site.base_url}),
       qualifications(host_agents.commands(), endpoint_reach_of(start),
                      proof_rules.value_or(proof_rules_of(start))),
       endpoint_reach(endpoint_reach_of(start)),
