@@ -6,6 +6,7 @@
 #include "admin/block_desk.hpp"
 #include "admin/campaigns.hpp"
 #include "admin/lists.hpp"
+#include "admin/overview.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
 #include "admin/settings_desk.hpp"
@@ -16,15 +17,18 @@ namespace berth::admin {
 
 class Admin {
 public:
-    // `start` is what the process was started with; `chain` may be null.
+    // `start` is what the process was started with; `chain` may be null. `watched` is what this
+    // process saw of the chain.
     Admin(const settings::Snapshot& start, const mail::Outbox& outbox,
-          const ledger::Treasury& treasury, chain::Chain* chain)
+          const ledger::Treasury& treasury, chain::Chain* chain,
+          std::shared_ptr<const funding::WatcherVitals> watched)
         : users_(outbox),
           adjustments_(outbox),
           campaigns_(outbox),
           settings_(start, outbox),
           treasury_(treasury, chain, outbox),
-          blocked_(outbox) {}
+          blocked_(outbox),
+          overview_(std::move(watched)) {}
 
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
@@ -36,6 +40,7 @@ public:
         lists_.add_routes(router);
         search_.add_routes(router);
         blocked_.add_routes(router);
+        overview_.add_routes(router);
     }
 
 private:
@@ -48,6 +53,7 @@ private:
     Lists lists_;
     Search search_;
     BlockDesk blocked_;
+    OverviewDesk overview_;
 };
 
 }  // namespace berth::admin
