@@ -5,6 +5,7 @@
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"
 #include "admin/campaigns.hpp"
+#include "admin/cases.hpp"
 #include "admin/lists.hpp"
 #include "admin/overview.hpp"
 #include "admin/records.hpp"
@@ -33,6 +34,7 @@ public:
     void add_routes(api::Router& router) const {
         users_.add_routes(router);
         adjustments_.add_routes(router);
+        cases_.add_routes(router);
         campaigns_.add_routes(router);
         settings_.add_routes(router);
         records_.add_routes(router);
@@ -46,6 +48,7 @@ public:
 private:
     Users users_;
     Adjustments adjustments_;
+    Cases cases_;
     Campaigns campaigns_;
     SettingsDesk settings_;
     Records records_;

@@ -3,6 +3,7 @@
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"
 #include "admin/campaigns.hpp"
+#include "admin/case_types.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -246,6 +247,10 @@ constexpr Command admin_table[] = {
             "Everybody's rentals."),
     changing("admin rentals stop", "POST", "/api/v1/admin/jobs/{id}/stop",
              &wire::type_of<rentals::OperatorStop>, "Ends a rental."),
+    reading("admin refunds list", "/api/v1/admin/refunds", &wire::type_of<admin::RefundsQuery>,
+            "REFUND=refund_id RENTAL=job_id RENTER=renter_id AMOUNT=amount_micro ASSET=asset "
+            "DISPUTE=dispute_id BY=refunded_by AT=created_at",
+            "Refunds."),
     changing("admin refunds create", "POST", "/api/v1/admin/refunds",
              &wire::type_of<admin::NewRefund>, "Gives back a part of a charge.", {},
              &wire::type_of<admin::BearerQuery>),
@@ -254,6 +259,8 @@ constexpr Command admin_table[] = {
     reading("admin disputes list", "/api/v1/admin/disputes", &wire::type_of<admin::DisputesQuery>,
             "DISPUTE=dispute_id STATE=state RENTAL=job_id AMOUNT=amount_micro CREATED=created_at",
             "Disputes."),
+    reading("admin disputes show", "/api/v1/admin/disputes/{id}", nullptr, "",
+            "One dispute, with both sides."),
     changing("admin disputes open", "POST", "/api/v1/admin/disputes",
              &wire::type_of<admin::NewDispute>, "Holds a part of a charge back."),
     previewing("admin disputes preview", "/api/v1/admin/disputes/preview",
