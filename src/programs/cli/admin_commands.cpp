@@ -74,6 +74,13 @@ constexpr Command previewing(std::string_view words, std::string_view path, Type
             .access = Access::session};
 }
 
+constexpr Command previewing_at_version(std::string_view words, std::string_view path, TypeOf body,
+                                        std::string_view help, Lookup lookup) {
+    Command command = previewing(words, path, body, help, nullptr);
+    command.lookup = lookup;
+    return command;
+}
+
 constexpr Lookup setting_version{.member = "expected_version",
                                  .path = "/api/v1/admin/settings",
                                  .field = "version",
@@ -164,6 +171,9 @@ constexpr Command admin_table[] = {
     changing("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
              &wire::type_of<admin::UserAction>, "Changes an account.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    previewing_at_version("admin users preview-act", "/api/v1/admin/users/{id}/actions/preview",
+                          &wire::type_of<admin::UserAction>, "What that would end and stop.",
+                          {"expected_version", "/api/v1/admin/users/{id}", "version"}),
     changing("admin users desk", "PUT", "/api/v1/admin/users/{id}/desk-role",
              &wire::type_of<admin::SetDeskRole>,
              "Makes an account an operator for support or finance, or ends that.",
@@ -341,6 +351,10 @@ constexpr Command admin_table[] = {
     changing("admin machines act", "POST", "/api/v1/admin/machines/{id}/actions",
              &wire::type_of<hosts::MachineActionWish>, "Quarantines, releases or vouches.",
              {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),
+    previewing_at_version("admin machines preview-act",
+                          "/api/v1/admin/machines/{id}/actions/preview",
+                          &wire::type_of<hosts::MachineActionWish>, "What that would end and stop.",
+                          {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),
     changing("admin tickets close", "POST", "/api/v1/admin/tickets/{id}/close",
              &wire::type_of<tickets::CloseTicket>, "Ends a conversation."),
 };
