@@ -4,6 +4,7 @@
 
 #include "accounts/settings.hpp"
 #include "admin/store.hpp"
+#include "admin/user_effects.hpp"
 #include "base/letters.hpp"
 #include "closing/closing.hpp"
 #include "credits/credits.hpp"
@@ -236,6 +237,24 @@ void keep_an_admin(db::Transaction& tx, AccountId leaving) {
         throw Problem(Code::conflict, "this is the last admin: make another one first");
 }
 
+// A closed account is suspended, and opened again by the command for that.
+Plan plan_of(api::Call& call, const Record& user, const UserAction& wish) {
+    const auto* const suspension = std::get_if<SetSuspension>(&wish.value);
+    if (suspension != nullptr && !suspension->suspended)
+        closing::require_not_closed(call.tx(), user.account_id);
+    return std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value);
+}
+
+void check(const Record& user, const Plan& plan) {
+    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
+    if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
+}
+
+void perform(api::Call& call, const Record& user, const Plan& plan) {
+    if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
+    if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
+}
+
 mail::Message letter(const std::string& brand, const std::string& email, const Plan& plan) {
     return {.to = email,
             .subject = fmt::format("{}: your account was changed by an operator", brand),
@@ -299,12 +318,21 @@ User Users::show(api::Call& call, const UserPath& path) const {
 ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
-    // A closed account is suspended, and opened again by the command for that.
-    const auto* const suspension = std::get_if<SetSuspension>(&wish.value);
-    if (suspension != nullptr && !suspension->suspended)
-        closing::require_not_closed(call.tx(), user.account_id);
-    return carry_out(call, user,
-                     std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value));
+    return carry_out(call, user, plan_of(call, user, wish));
+}
+
+api::ActionPreview Users::preview(api::Call& call, const UserPath& path,
+                                  const UserAction& wish) const {
+    const Record user = require_user(call, path.id);
+    return api::preview_of([&](api::ActionPreview& shown) {
+        const Plan plan = plan_of(call, user, wish);
+        check(user, plan);
+        shown.needs_second_admin = plan.gives_power && four_eyes::may_wait(call);
+        const AtStake before = look_at(call, user.account_id);
+        perform(call, user, plan);
+        add_effects(shown, before, look_at(call, user.account_id));
+        shown.consequence = plan.consequence;
+    });
 }
 
 ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
@@ -355,8 +383,7 @@ UserNote Users::write_note(api::Call& call, const UserPath& path, const NewNote&
 }
 
 ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan& plan) const {
-    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
-    if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
+    check(user, plan);
     if (plan.gives_power)
         four_eyes::require_second(
             call, outbox_,
@@ -368,8 +395,7 @@ ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan
              .consequence = fmt::format("Account {}, {}: {}", to_string(user.account_id),
                                         user.email.value_or("without a mailbox"), plan.consequence),
              .seen = "version " + plan.expected_version});
-    if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
-    if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
+    perform(call, user, plan);
     return tell(call, user, plan);
 }
 
@@ -427,6 +453,16 @@ void Users::add_routes(api::Router& router) const {
                            {Code::conflict, "the account is closed"}}},
                [this](api::Call& call, const api::Path<UserPath>& path,
                       const api::Body<UserAction>& body) { return act(call, *path, *body); });
+    router.add({.method = "POST",
+                .path = "/api/v1/admin/users/{id}/actions/preview",
+                .name = "preview_user_action",
+                .group = "admin",
+                .summary = "What such a command would end and stop; changes nothing.",
+                .access = Access::admin,
+                .work = api::Work::rehearse,
+                .errors = {Code::not_found}},
+               [this](api::Call& call, const api::Path<UserPath>& path,
+                      const api::Body<UserAction>& body) { return preview(call, *path, *body); });
     router.add(
         {.method = "PUT",
          .path = "/api/v1/admin/users/{id}/desk-role",

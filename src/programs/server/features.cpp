@@ -253,7 +253,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       closing(outbox, above_closing()),
       recoveries(site, outbox),
       guests(site, outbox),
-      admin(start, outbox, treasury, chain),
+      admin(start, outbox, treasury, chain, watcher_vitals),
       offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
       templates(rentals::usual_start),
