@@ -1,0 +1,45 @@
+// A real Chromium, headless. Whatever a page asks of another origin, reports against its policy or
+// throws is a failure of the test that opened it.
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { chromium } from 'playwright-core';
+
+const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+    .find((path) => existsSync(path));
+export const patienceMs = 20_000;
+
+let launched;
+function launch() {
+    launched ??= chromium.launch({ executablePath: program,
+        args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'] });
+    return launched;
+}
+export async function closeBrowser() {
+    if (launched) await (await launched).close();
+    launched = undefined;
+}
+
+// A browser of one person at `server`: its pages share a session. `expected` are faults that the
+// story means to see, as patterns.
+export async function openBrowser(test, server, { theme = 'light', width = 1280, height = 900, expected = [],
+    ...options } = {}) {
+    const context = await (await launch()).newContext({ baseURL: server.origin, colorScheme: theme,
+        viewport: { width, height }, reducedMotion: 'reduce', timezoneId: 'UTC', locale: 'en-GB', ...options });
+    context.setDefaultTimeout(patienceMs);
+    const faults = [];
+    const note = (fault) => { if (!expected.some((pattern) => pattern.test(fault))) faults.push(fault); };
+    context.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.origin !== server.origin) note(`asked another origin: ${url.origin}`);
+    });
+    context.on('weberror', (error) => note(`threw: ${error.error().stack ?? error.error()}`));
+    context.on('console', (message) => {
+        if (message.type() === 'error' && !/Failed to load resource|ERR_/.test(message.text()))
+            note(`said: ${message.text()}`);
+    });
+    test.after(async () => {
+        await context.close();
+        assert.deepEqual(faults, [], 'the pages behaved');
+    });
+    return context;
+}

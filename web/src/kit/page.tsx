@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+
+export type Crumb = [label: string, href: string];
+
+export interface PageProps {
+    title: string;
+    crumbs?: Crumb[];
+    facts?: ComponentChildren;
+    actions?: ComponentChildren;
+    /** How fresh it is: stands with a light beside the actions. */
+    live?: ComponentChildren;
+    /** Of the tab, where it should say something else than the heading. */
+    tabTitle?: string;
+    children?: ComponentChildren;
+}
+
+const siteName = typeof document === 'undefined' ? 'Berth' : document.title;
+let lastPath: string | undefined;
+
+/** The heading takes the focus when one came here from another address, not on the first page. */
+function useArrival(heading: { current: HTMLElement | null }) {
+    const path = location.pathname;
+    useEffect(() => {
+        if (lastPath !== undefined && lastPath !== path) heading.current?.focus({ preventScroll: true });
+        lastPath = path;
+    }, [path]);
+}
+
+export function Page({ title, crumbs, facts, actions, live, tabTitle, children }: PageProps) {
+    const heading = useRef<HTMLHeadingElement>(null);
+    useArrival(heading);
+    useEffect(() => { document.title = `${tabTitle ?? title} \u00b7 ${siteName}`; }, [title, tabTitle]);
+    return <main id="main" class="page" tabIndex={-1}>
+        {crumbs && <Crumbs crumbs={crumbs} title={title} />}
+        <div class="head">
+            <div>
+                <h1 ref={heading} tabIndex={-1}>{title}</h1>
+                {facts && <div class="facts">{facts}</div>}
+            </div>
+            {(actions || live) && <div class="actions">{live && <span class="live">{live}</span>}{actions}</div>}
+        </div>
+        {children}
+    </main>;
+}
+
+function Crumbs({ crumbs, title }: { crumbs: Crumb[]; title: string }) {
+    return <nav class="crumbs" aria-label="Where you are">
+        {crumbs.map(([label, href]) => <><a href={href}>{label}</a><span aria-hidden="true">/</span></>)}
+        <span aria-current="page">{title}</span>
+    </nav>;
+}
+
+export interface PanelProps {
+    title?: ComponentChildren;
+    aside?: ComponentChildren;
+    footer?: ComponentChildren;
+    /** Without padding: for tables and lists that reach the edge. */
+    flush?: boolean;
+    tight?: boolean;
+    id?: string;
+    /** Where there is no title. */
+    label?: string;
+    children?: ComponentChildren;
+}
+
+export function Panel({ title, aside, footer, flush, tight, id, label, children }: PanelProps) {
+    const heading = useId();
+    return <section class={flush ? 'panel flush' : 'panel'} id={id} aria-label={label}
+        aria-labelledby={title && !label ? heading : undefined}>
+        {(title || aside) && <header>
+            {title && <h2 id={heading}>{title}</h2>}
+            {typeof aside === 'string' ? <span class="small muted">{aside}</span> : aside}
+        </header>}
+        {flush ? children : <div class={tight ? 'body tight' : 'body stack'}>{children}</div>}
+        {footer && <footer>{footer}</footer>}
+    </section>;
+}
+
+/** `current` is the address or the label of the one that is shown. */
+export function Tabs({ items, current, label = 'Parts' }: { items: Crumb[]; current: string; label?: string }) {
+    return <nav class="tabs" aria-label={label}>
+        {items.map(([name, href]) =>
+            <a key={href} href={href} aria-current={current === href || current === name ? 'page' : undefined}>{name}</a>)}
+    </nav>;
+}

@@ -1,0 +1,139 @@
+// What can be rented, and whether it runs what one has in mind.
+import { asError, client, useRead } from '../../api';
+import { Ago, Money, duration, now, plural } from '../../format';
+import { Button, Failure, Icon, Loading, Page, Select, Sheet } from '../../kit';
+import { useQuery } from '../../router';
+import { useRef, useState } from 'preact/hooks';
+import { CatalogFilters, FurtherFilters } from './catalog_filters';
+import { NoOffers } from './catalog_none';
+import { OfferRows } from './catalog_rows';
+import { filtersOf, orders, wishOf, type Patch } from './filters';
+import { LazyRentForm, preloadRentForm } from './lazy_rent_form';
+import { gpuName, machineName, smallestModel, startOf, type Template } from './market';
+import { catalogName, useCatalog, type CatalogOffer, type CatalogPage, type Wish } from './soon';
+import { useSteady } from './steady';
+
+const everyS = 10;
+const pageSize = '50';
+
+/** The pages after the first, for one question. */
+function useFurther(wish: Wish, key: string) {
+    const [state, setState] = useState<{ key: string; items: CatalogOffer[]; cursor: string | null | undefined }>();
+    const [busy, setBusy] = useState(false);
+    const own = state?.key === key ? state : { key, items: [], cursor: undefined };
+    const more = async (first: string | null) => {
+        setBusy(true);
+        try {
+            const asked = { query: { ...wish, limit: pageSize, cursor: own.cursor ?? first } };
+            const page = await client.call(catalogName as never, asked as never) as unknown as CatalogPage;
+            setState({ key, items: [...own.items, ...page.items], cursor: page.next_cursor });
+        } finally {
+            setBusy(false);
+        }
+    };
+    return { items: own.items, cursor: own.cursor, busy, more };
+}
+
+/** The last answer stays until the next one is there. */
+function useKept<T>(value: T | undefined): T | undefined {
+    const last = useRef(value);
+    if (value !== undefined) last.current = value;
+    return last.current;
+}
+
+export default function Catalog() {
+    const [query, setQuery] = useQuery();
+    const set = (patch: Patch) => setQuery(patch, { replace: true });
+    const listed = useRead('list_templates', { query: { limit: 100 } }, { every: 60 });
+    const templates = listed.data?.items ?? [];
+    const template = query['run'] === 'any' ? undefined
+        : templates.find((each) => each.template_id === query['run']) ?? smallestModel(templates);
+    const wish = wishOf(query, template?.id);
+    const [isPaused, setPaused] = useState(false);
+    const isSettled = listed.data !== undefined || listed.error !== undefined;
+    const read = useCatalog({ ...wish, limit: pageSize }, { every: isPaused ? undefined : everyS, enabled: isSettled });
+    const page = useKept(read.data);
+    const props = { query, wish, set, templates, run: template?.template_id ?? '',
+        gpus: [...new Set((page?.gpu_models ?? []).map(({ model }) => gpuName(model)))] };
+    return <Page title="Rent a GPU" facts={<Summary page={page} />} actions={<>
+        {read.updatedAt > 0 && <span class="live">Updated <Ago at={now() - (Date.now() - read.updatedAt)} /></span>}
+        <Button small onClick={() => setPaused(!isPaused)}><Icon name={isPaused ? 'play' : 'pause'} />
+            {isPaused ? 'Go on' : 'Pause'}</Button>
+    </>}>
+        <CatalogFilters {...props} />
+        <FurtherFilters {...props} />
+        {read.error && !page ? <Failure error={read.error} retry={read.refetch} />
+            : !page ? <Loading rows={8} />
+            : <Found {...{ page, wish, set, template }} order={query['sort'] ?? 'price_asc'}
+                isCurrent={read.data !== undefined} readAt={read.updatedAt} />}
+    </Page>;
+}
+
+function Summary({ page }: { page: CatalogPage | undefined }) {
+    if (!page) return <span>Prices of the market, measured machines, paid by the millisecond.</span>;
+    const { total, total_listed: all, lowest_rate_micro_per_gpu_hour: lowest } = page;
+    if (all === 0) return <span>No machine is offered at the moment. This page looks again by itself.</span>;
+    if (total === 0) return <span>{plural(all, 'offer')} can be rented now. None passes all of your filters.</span>;
+    return <span>{plural(all, 'offer')} can be rented now{lowest !== null && <>, from <span class="strong"><Money
+        micro={lowest} places={4} /></span> an hour</>}. You pay by the millisecond, from the first answer on.</span>;
+}
+
+interface FoundProps {
+    page: CatalogPage; wish: Wish; set: (patch: Patch) => void; template: Template | undefined; order: string;
+    isCurrent: boolean; readAt: number;
+}
+
+function Found({ page, wish, set, template, order, isCurrent, readAt }: FoundProps) {
+    const key = JSON.stringify(wish);
+    const keyShown = useRef(key);
+    if (isCurrent) keyShown.current = key;
+    const further = useFurther(wish, key);
+    const steady = useSteady(keyShown.current, page, further.items);
+    const [wanted, setWanted] = useState<CatalogOffer>();
+    const [fault, setFault] = useState<unknown>();
+    const cursor = further.cursor === undefined ? page.next_cursor : further.cursor;
+    if (page.total === 0 && steady.rows.length === 0) {
+        return page.total_listed === 0 && filtersOf(wish).length === 0
+            ? <p class="soft">Machines come and go by the minute. <a href="/host">Rent out one of your own</a>.</p>
+            : <NoOffers {...{ wish, set, template }} />;
+    }
+    return <>
+        <div class="row spread" id="bar">
+            <p class="soft"><span class="strong">{steady.rows.length} of {page.total}</span> shown.
+                {template && <StartTime template={template} />}</p>
+            <label class="row small soft">Order <Select value={order} onChange={(value) => set({ sort: value })}
+                options={orders} /></label>
+        </div>
+        <section class="panel flush" aria-label="Offers" aria-busy={!isCurrent} onPointerEnter={preloadRentForm}>
+            <OfferRows rows={steady.rows} {...{ template, order, readAt }} onRent={setWanted} />
+            {(steady.fresh > 0 || steady.gone > 0) && <footer class="row spread" role="status">
+                <span>{changesText(steady.fresh, steady.gone)} The order stays until you ask.</span>
+                <Button small onClick={steady.show}>
+                    {steady.fresh > 0 ? plural(steady.fresh, 'new offer') : 'Tidy up'}</Button>
+            </footer>}
+            {cursor !== null && <footer class="row"><Button small busy={further.busy}
+                onClick={() => void further.more(page.next_cursor).then(() => setFault(undefined), setFault)}>
+                Show more</Button></footer>}
+        </section>
+        {fault !== undefined && <Failure error={asError(fault)} />}
+        <Sheet title={wanted ? `Rent ${machineName(wanted)}` : 'Rent'} open={wanted !== undefined}
+            onClose={() => setWanted(undefined)}>
+            {wanted && <LazyRentForm offer={wanted} run={template?.template_id} />}
+        </Sheet>
+    </>;
+}
+
+function StartTime({ template }: { template: Template }) {
+    const ms = startOf(template);
+    const parts = template.time_to_ready;
+    if (ms === undefined || !parts) return <> {template.name} has not run often enough to say how soon it answers.</>;
+    return <> {template.kind === 'model' ? 'This model answers' : 'This is ready'} about <abbr title={
+        `Median of past starts: fetching ${duration(parts.pull_ms)}, loading ${duration(parts.load_ms)}, first answer ${
+            duration(parts.probe_ms)}`}>{duration(ms)}</abbr> after you rent.</>;
+}
+
+function changesText(fresh: number, gone: number): string {
+    const came = fresh > 0 ? `${plural(fresh, 'offer')} came up` : '';
+    const went = gone > 0 ? `${plural(gone, 'offer')} went` : '';
+    return `${[came, went].filter(Boolean).join(', ')} while you were reading.`;
+}

@@ -1,0 +1,62 @@
+// What a renter must know before anything else on the page.
+import { money } from 'berth-client';
+import { Countdown, Money, useNow, When } from '../../format';
+import { Button, Notice } from '../../kit';
+import { alikeHref, isOver, nextHref, type Job } from './job';
+import { visible } from './visible';
+
+const alike = (job: Job) => <Button kind="primary" href={alikeHref(job)}>Rent one like it</Button>;
+
+function Preemption({ job }: { job: Job }) {
+    const now = useNow(1_000);
+    const { deadline_at: deadline } = job.preemption!;
+    if (job.state === 'RUNNING' && Date.parse(deadline) > now) {
+        const left = <span aria-live="off"><Countdown until={deadline} /></span>;
+        return <Notice tone="lamp" role="status" actions={alike(job)}
+            title={<>The host takes this machine back in {left}.</>}>
+            <p>From now on it costs nothing. Fetch what you want to keep.</p>
+        </Notice>;
+    }
+    const back = money.micro(job.budget_micro) - money.micro(job.cumulative_charge_micro);
+    return <Notice tone="lamp" role="status" actions={alike(job)}
+        title={<>Taken back at <When at={job.ended_at ?? deadline} />.</>}>
+        <p>{isOver(job)
+            ? <><Money micro={back} asset={job.asset} /> is yours again.</>
+            : <><Money micro={back} asset={job.asset} /> comes back to you once the machine is free.</>}</p>
+    </Notice>;
+}
+
+function Failed({ job }: { job: Job }) {
+    const isFree = money.micro(job.cumulative_charge_micro) === 0n;
+    return <Notice tone="stop" role="alert" title={visible(job.failure?.message || 'It did not come up.')}
+        actions={<Button kind="primary" href={nextHref(job)}>Try the next machine</Button>}>
+        {isFree ? <p>You paid nothing.</p>
+            : <p>You paid <Money micro={job.cumulative_charge_micro} asset={job.asset} />.</p>}
+    </Notice>;
+}
+
+const hostWords: Record<string, [title: string, more: string]> = {
+    stale: ['The host is silent.', 'You pay only what it proves.'],
+    engine_down: ['The engine is down.', 'You are not billed. It ends by itself if it does not come back.'],
+    unreachable: ['The machine cannot be reached.', 'You are not billed while that lasts.'],
+};
+
+function Files({ job }: { job: Job }) {
+    return <Notice title={<>Your files can be fetched for <Countdown until={job.retrieval_until} />.</>}>
+        <p>Nothing runs, and nothing is billed. Then the machine is wiped.</p>
+    </Notice>;
+}
+
+export function Banners({ job }: { job: Job }) {
+    const now = useNow(5_000);
+    const words = job.state === 'RUNNING' ? hostWords[job.host_status] : undefined;
+    const hasFiles = job.state === 'STOPPED' && job.retrieval_until && Date.parse(job.retrieval_until) > now;
+    const isTaken = job.preemption && (job.end_reason === null || job.end_reason === 'preempted');
+    return <>
+        {job.state === 'FAILED' && <Failed job={job} />}
+        {isTaken && <Preemption job={job} />}
+        {words && <Notice tone="lamp" role="status" title={words[0]}><p>{words[1]}</p></Notice>}
+        {job.state !== 'FAILED' && job.failure && <Notice tone="stop" title={visible(job.failure.message)} />}
+        {hasFiles && <Files job={job} />}
+    </>;
+}
