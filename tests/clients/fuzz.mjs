@@ -61,9 +61,9 @@ async function admin(server, mailbox, database) {
     const browser = await signInAdmin(server, mailbox, 'root@example.org', (email) =>
         run(process.env.BERTHD, ['admin', 'create', '--email', email, ...database]));
     // Wrong codes would end its session too, and soon no code would be good any more.
-    const avoids = ['sign_out', 'revoke_sessions', 'revoke_session', 'step_up', 'give_second_factor', 'begin_totp',
-        'confirm_totp', 'verify_sign_in', 'request_withdrawal', 'request_payout',
-        'add_withdrawal_address'];
+    const avoids = ['sign_out', 'revoke_sessions', 'revoke_session', 'step_up',
+        'give_second_factor', 'begin_totp', 'confirm_totp', 'verify_sign_in',
+        'request_withdrawal', 'request_payout', 'add_withdrawal_address'];
     const caller = { name: 'root', kind: 'admin', admin: true, browser, avoids,
         headers: (method) => browser.headers(method) };
     let grantedAt = Date.now();
