@@ -34,9 +34,11 @@ constexpr std::chrono::seconds write_queued_max{10};
 // A writer that is at something for longer makes who comes next wait for an unknown time.
 constexpr std::chrono::milliseconds write_soon{100};
 
+// By browsers.
+bool is_kept(Cache cache) { return cache == Cache::checked || cache == Cache::forever; }
+
 const char* cache_control(Cache cache, int status) {
-    const bool is_kept = cache == Cache::checked || cache == Cache::forever;
-    if (is_kept && status < 400)
+    if (is_kept(cache) && status < 400)
         return cache == Cache::checked ? "no-cache" : "public, max-age=31536000, immutable";
     return cache == Cache::personal ? "private, no-store" : "no-store";
 }
@@ -154,8 +156,8 @@ void Service::answer_at_once(const http::Request& request, const http::Reply& re
     exchange.match = parts_.router.find(request.method, request.path());
     exchange.on_io_thread = true;
     const auto response = std::make_shared<http::Response>(attempt(exchange));
-    const auto compress_first = [this, response, reply] {
-        compress(*response, compressed_);
+    const auto compress_first = [&texts = compressed_of(exchange), response, reply] {
+        compress(*response, texts);
         reply(std::move(*response));
     };
     if (!exchange.to_compress || !pool_->post(compress_first)) reply(std::move(*response));
@@ -481,10 +483,16 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     return response;
 }
 
+http::GzipCache& Service::compressed_of(const Exchange& exchange) {
+    const bool stays = exchange.match.entry != nullptr && is_kept(exchange.route().cache);
+    return stays ? compressed_files_ : compressed_;
+}
+
 void Service::offer_compressed(Exchange& exchange, http::Response& response) {
     if (!is_compressed_for(exchange.request, response)) return;
-    if (!exchange.on_io_thread) return compress(response, compressed_);
-    const auto known = response.shared_body ? compressed_.find(response.shared_body) : nullptr;
+    http::GzipCache& texts = compressed_of(exchange);
+    if (!exchange.on_io_thread) return compress(response, texts);
+    const auto known = response.shared_body ? texts.find(response.shared_body) : nullptr;
     exchange.to_compress = known == nullptr;
     if (!known) return;
     response.headers.add("Content-Encoding", "gzip");
