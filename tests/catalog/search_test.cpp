@@ -381,7 +381,7 @@ TEST(CatalogSearch, AModelHasAPriceOnceThreeOffersOfItCanBeRented) {
     }
     some[1].model = "Something else";
     EXPECT_EQ(median(2).at("nvidia h100 80gb hbm3"), std::nullopt);
-    some[0].model_key = some[1].model_key = some[2].model_key = "h100-sxm";
+    for (std::size_t i = 0; i < 4; ++i) some[i].model_key = "h100-sxm";
     EXPECT_EQ(median(2).at("nvidia h100 80gb hbm3"), Micro{200}) << "whatever drivers call it";
 }
 
