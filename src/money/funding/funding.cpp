@@ -256,7 +256,7 @@ std::function<GlimpseFacts()> Funding::prepare_show(api::Call& call, const Inten
     if (!pending || chain_ == nullptr) return [] { return GlimpseFacts{}; };
     return [this, account = intent.account_id, hash = pending->transaction]() -> GlimpseFacts {
         try {
-            return glimpse(account, hash);
+            return glimpse(slots_.take_at_once(account), hash);
         } catch (const Problem&) {
             return std::nullopt;
         }
@@ -392,8 +392,8 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
     throw std::logic_error("a sighting has one of four states");
 }
 
-chain::Glimpse Funding::glimpse(AccountId account, const chain::Hash& transaction) const {
-    const auto slot = slots_.take(account);
+chain::Glimpse Funding::glimpse(const std::unique_ptr<ClaimSlots::Slot>& slot,
+                                const chain::Hash& transaction) const {
     if (!slot) throw Problem(Code::unavailable, "many claims are being looked up; try again later");
     try {
         return chain_->glimpse(transaction);
@@ -410,7 +410,7 @@ std::function<GlimpseFacts()> Funding::prepare_look(api::Call& call, const Inten
     const auto hash = chain::parse_hash(query.tx_hash.value);
     require(hash.has_value(), "the wire lets only transaction hashes through");
     return [this, hash = *hash, account = intent.account_id]() -> GlimpseFacts {
-        return glimpse(account, hash);
+        return glimpse(slots_.take(account), hash);
     };
 }
 

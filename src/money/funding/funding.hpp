@@ -63,7 +63,9 @@ public:
                        const TransfersQuery& query) const;
 
 private:
-    chain::Glimpse glimpse(AccountId account, const chain::Hash& transaction) const;
+    // Asks the chain, with a place among those who do.
+    chain::Glimpse glimpse(const std::unique_ptr<ClaimSlots::Slot>& slot,
+                           const chain::Hash& transaction) const;
 
     const ledger::Treasury& treasury_;
     chain::Chain* chain_;
