@@ -116,6 +116,7 @@ const std::map<std::string, Row> matrix{
     {"create_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"list_funding_intents", {401, 200, 403, 200, 200, 403, 401, 200, 200}},
     {"show_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
+    {"list_seen_transfers", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"claim_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"cancel_funding_intent", {401, 404, 403, 404, 404, 403, 401, 404, 404}},
     {"list_suspense", {401, 403, 403, 403, 403, 403, 401, 403, 200}},

@@ -126,6 +126,8 @@ inline const std::map<std::string, std::string> good_queries{
     {"report_host_earnings", "year=2026"},
     {"search", "q=nobody"},
     {"show_simulated_mail", "to=ada@example.org"},
+    {"list_seen_transfers",
+     "tx_hash=0x00000000000000000000000000000000000000000000000000000000000000aa"},
     {"unblock_address", "reason=for%20a%20good%20reason"},
     {"reset_setting", "expected_version=0&reason=for%20a%20good%20reason"},
 };

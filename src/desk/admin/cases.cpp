@@ -29,22 +29,30 @@ struct RefundColumns {
 BOOST_DESCRIBE_STRUCT(RefundColumns, (),
                       (refund_id, job_id, asset, renter_id, host_id, amount, credit, host, at))
 // A refund is one or two transactions of the ledger, whose references end in its id. Ids are in the
-// order of time, and so is their text.
-const db::Query<RefundColumns> list_refunds_sql(
-    "SELECT {} FROM (SELECT CASE WHEN t.movement = 'refund' THEN SUBSTR(t.reference, 8) "
-    "ELSE SUBSTR(t.reference, 15) END AS refund_id, j.job_id, j.asset, j.renter_id, j.host_id, "
-    "CAST(SUM(CASE WHEN e.kind IN ('refund', 'credit_refund') THEN e.amount ELSE 0 END) "
-    "AS BIGINT) AS amount, "
-    "CAST(SUM(CASE WHEN e.kind = 'credit_refund' THEN e.amount ELSE 0 END) AS BIGINT) AS credit, "
-    "CAST(SUM(CASE WHEN e.kind = 'refund_host_reversal' THEN -e.amount ELSE 0 END) AS BIGINT) "
-    "AS host, MIN(t.at) AS at FROM ledger_jobs j JOIN ledger_entries e ON e.job_id = j.job_id "
-    "JOIN ledger_transactions t ON t.transaction_id = e.transaction_id "
-    "WHERE j.refunded > 0 AND (j.job_id = $3 OR $3 IS NULL) "
-    "AND (j.renter_id = $4 OR j.host_id = $4 OR $4 IS NULL) "
-    "AND e.kind IN ('refund', 'credit_refund', 'refund_host_reversal') "
-    "AND t.movement IN ('refund', 'credit_refund') "
-    "GROUP BY 1, j.job_id, j.asset, j.renter_id, j.host_id) AS refunds "
-    "WHERE (refund_id < $1 OR $1 IS NULL) ORDER BY refund_id DESC LIMIT $2");
+// order of time, and so is their text. The few jobs of which something was refunded come first: a
+// CROSS JOIN is carried out in its order.
+db::Query<RefundColumns> refunds_of(const std::string& jobs) {
+    return db::Query<RefundColumns>(
+        "SELECT {} FROM (SELECT CASE WHEN t.movement = 'refund' THEN SUBSTR(t.reference, 8) "
+        "ELSE SUBSTR(t.reference, 15) END AS refund_id, j.job_id, j.asset, j.renter_id, "
+        "j.host_id, "
+        "CAST(SUM(CASE WHEN e.kind IN ('refund', 'credit_refund') THEN e.amount ELSE 0 END) "
+        "AS BIGINT) AS amount, "
+        "CAST(SUM(CASE WHEN e.kind = 'credit_refund' THEN e.amount ELSE 0 END) AS BIGINT) "
+        "AS credit, "
+        "CAST(SUM(CASE WHEN e.kind = 'refund_host_reversal' THEN -e.amount ELSE 0 END) "
+        "AS BIGINT) AS host, MIN(t.at) AS at FROM ledger_jobs j "
+        "CROSS JOIN ledger_entries e CROSS JOIN ledger_transactions t "
+        "WHERE j.refunded > 0 AND " +
+        jobs +
+        " AND (j.renter_id = $4 OR j.host_id = $4 OR $4 IS NULL) AND e.job_id = j.job_id "
+        "AND e.kind IN ('refund', 'credit_refund', 'refund_host_reversal') "
+        "AND t.transaction_id = e.transaction_id AND t.movement IN ('refund', 'credit_refund') "
+        "GROUP BY 1, j.job_id, j.asset, j.renter_id, j.host_id) AS refunds "
+        "WHERE (refund_id < $1 OR $1 IS NULL) ORDER BY refund_id DESC LIMIT $2");
+}
+const auto list_refunds_sql = refunds_of("(j.job_id = $3 OR $3 IS NULL)");
+const auto list_refunds_of_job_sql = refunds_of("j.job_id = $3");
 
 constexpr std::int64_t refunds_of_job_read_max = 1000;
 

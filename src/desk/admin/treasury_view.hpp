@@ -90,7 +90,7 @@ BOOST_DESCRIBE_STRUCT(TreasuryWatched, (), (address, token, asset, read_to))
 constexpr auto wire_docs(const TreasuryWatched*) {
     return std::to_array<wire::Doc>({
         {"address", "", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"},
-        {"token", "", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
+        {"token", "Which token is sent there.", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
         {"read_to", "The block up to which every transfer is known; null: nobody looked yet.",
          "41900000"},
     });

@@ -28,7 +28,7 @@ const db::Query<LeavingColumns> leaving_sql(
     "SELECT {} FROM transfers WHERE account_id = $1 AND state = 'INTENT' "
     "ORDER BY transfer_id LIMIT $2");
 
-std::vector<std::string> ids_of(const std::vector<Uuid>& found) {
+std::vector<std::string> texts_of(const std::vector<Uuid>& found) {
     std::vector<std::string> ids;
     for (const Uuid& id : found) ids.push_back(to_string(id));
     return ids;
@@ -46,9 +46,9 @@ AtStake look_at(api::Call& call, AccountId account) {
     for (const auto& key : accounts::list_key_records(
              tx, {.account = account, .good = true, .now = call.now}, at_stake_max))
         has.keys.push_back(to_string(key.key_id));
-    has.rentals = ids_of(tx.fetch_values<Uuid>(live_rentals_sql, account, at_stake_max));
+    has.rentals = texts_of(tx.fetch_values<Uuid>(live_rentals_sql, account, at_stake_max));
     has.held = tx.fetch_value<Micro>(held_for_rentals_sql, account).value();
-    has.machines = ids_of(tx.fetch_values<Uuid>(machines_for_rent_sql, account, at_stake_max));
+    has.machines = texts_of(tx.fetch_values<Uuid>(machines_for_rent_sql, account, at_stake_max));
     for (const LeavingColumns& row : tx.fetch(leaving_sql, account, at_stake_max)) {
         has.transfers.push_back(to_string(row.transfer_id));
         has.leaving += row.amount;

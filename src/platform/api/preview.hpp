@@ -42,7 +42,7 @@ BOOST_DESCRIBE_STRUCT(ActionRefusal, (), (code, message))
 constexpr auto wire_docs(const ActionRefusal*) {
     return std::to_array<wire::Doc>({
         {"code", "As the command itself would answer.", "CONFLICT"},
-        {"message", "", "this is the last admin: make another one first"},
+        {"message", "Why, in a sentence.", "this is the last admin: make another one first"},
     });
 }
 

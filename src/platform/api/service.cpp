@@ -356,6 +356,14 @@ http::Response Service::run_handler(Exchange& exchange) {
             return invoke(exchange, nullptr);
         case Work::read:
         case Work::remembered:
+            if (exchange.match.entry->prepare) {
+                ask(exchange, parts_.database.read([&](db::Transaction& tx) {
+                    admit(exchange, &tx);
+                    return prepare(exchange, tx);
+                }));
+                return parts_.database.read(
+                    [&](db::Transaction& tx) { return invoke(exchange, &tx); });
+            }
             return parts_.database.read([&](db::Transaction& tx) {
                 admit(exchange, &tx);
                 return invoke(exchange, &tx);
