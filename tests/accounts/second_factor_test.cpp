@@ -36,6 +36,14 @@ TEST_F(SecondFactor, EnrollingNeedsAStepUpByMailFromTheFirstStepToTheLast) {
     const auto refused = ada.send("POST", "/api/v1/account/mfa/totp");
     EXPECT_EQ(refused.status, 403);
     EXPECT_EQ(error_code(refused), "FORBIDDEN");
+    EXPECT_EQ(refused.headers.find("Berth-Step-Up"), "account-sensitive");
+    EXPECT_EQ(ada.send("POST", "/api/v1/wallets/nonce", "", town.harness.new_id())
+                  .headers.find("Berth-Step-Up"),
+              "wallet");
+    Browser stranger = ada;
+    stranger.csrf = "";
+    EXPECT_FALSE(stranger.send("POST", "/api/v1/account/mfa/totp").headers.find("Berth-Step-Up"))
+        << "refused for something else";
     ada.step_up("wallet");
     EXPECT_EQ(ada.send("POST", "/api/v1/account/mfa/totp").status, 403) << "another purpose";
     ada.step_up("account-sensitive");

@@ -262,6 +262,29 @@ TEST_F(SessionRules, AreListedNewestFirst) {
         << "idle ones are over";
 }
 
+TEST_F(SessionRules, AreEndedOneByOneByTheirOwner) {
+    const std::string sessions = "/api/v1/account/sessions";
+    const auto id_of = [&](Browser& browser) {
+        return member(browser.send("GET", sessions + "?limit=1").body, "items.0.session_id");
+    };
+    const std::string own = id_of(ada);
+    town.harness.clock.advance(1s);
+    Browser phone = town.person("ada@example.org");
+    Browser eve = town.person("eve@example.org");
+    const std::string other = id_of(ada);
+    EXPECT_EQ(eve.send("DELETE", sessions + "/" + other).status, 404) << "it is somebody else's";
+    EXPECT_EQ(ada.send("DELETE", sessions + "/" + id_of(eve)).status, 404);
+    EXPECT_EQ(ada.send("DELETE", sessions + "/revoke").status, 404);
+    EXPECT_EQ(ada.send("DELETE", sessions + "/none").status, 422);
+    EXPECT_EQ(phone.send("GET", session).status, 200);
+    EXPECT_EQ(ada.send("DELETE", sessions + "/" + other).status, 204);
+    EXPECT_EQ(phone.send("GET", session).status, 401);
+    EXPECT_EQ(ada.send("DELETE", sessions + "/" + other).status, 404) << "it is over";
+    EXPECT_EQ(ada.send("DELETE", sessions + "/" + own).status, 204);
+    EXPECT_EQ(ada.send("GET", session).status, 401);
+    EXPECT_EQ(eve.send("GET", session).status, 200);
+}
+
 TEST_F(SessionRules, AreEndedEverywhereAtOnce) {
     Browser thief = town.person("ada@example.org");
     Browser eve = town.person("eve@example.org");

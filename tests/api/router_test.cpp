@@ -42,6 +42,33 @@ TEST(Router, FindsNothingForStrangePaths) {
     EXPECT_EQ(router.find("GET", std::string(10'000, '/')).entry, nullptr);
 }
 
+TEST(Router, AnswersGetBelowOtherPathsWithThePageThatNamesThem) {
+    Router router;
+    Route page = route("GET", "/");
+    page.also_below = {"/offers", "/host"};
+    router.add(page, [](Call&) {});
+    router.add(route("GET", "/host/own"), [](Call&) {});
+    for (const char* path : {"/", "/offers", "/offers/", "/offers/1/2", "/host", "/host/other"}) {
+        const auto match = router.find("GET", path);
+        ASSERT_NE(match.entry, nullptr) << path;
+        EXPECT_EQ(match.entry->route.path, "/") << path;
+        EXPECT_TRUE(match.parameters.empty()) << path;
+        EXPECT_EQ(router.find("HEAD", path).entry, match.entry) << path;
+        EXPECT_EQ(router.find("POST", path).entry, nullptr) << path;
+    }
+    EXPECT_EQ(router.find("GET", "/host/own").entry->route.path, "/host/own");
+    for (const char* path :
+         {"", "offers", "/offersx", "/offer", "//offers", "/x/offers", "/OFFERS"})
+        EXPECT_EQ(router.find("GET", path).entry, nullptr) << path;
+}
+
+TEST(RouterDeathTest, APageIsBelowPathsOfOneSegment) {
+    Router router;
+    Route page = route("GET", "/");
+    page.also_below = {"/offers/more"};
+    EXPECT_DEATH(router.add(page, [](Call&) {}), "such a path is one segment");
+}
+
 TEST(RouterDeathTest, ARouteForAnyoneTakesNoIdempotencyKey) {
     Router router;
     Route open = route("POST", "/a");

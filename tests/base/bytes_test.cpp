@@ -42,6 +42,14 @@ TEST(Base64Url, GivesEveryValueOneSpellingOnly) {
         EXPECT_EQ(from_base64url(text), std::nullopt) << text;
 }
 
+TEST(Base64, IsReadWithItsPaddingAndNoOther) {
+    for (const std::string bytes : {"", "f", "fo", "foo", "foob", "\xfb\xff"})
+        EXPECT_EQ(from_base64(to_base64(bytes)), bytes);
+    for (const std::string text :
+         {"Zg", "Zg=", "Zg===", "Z===", "====", "Zh==", "Zm9v\n", "-_8=", "Zg==Zg==", " Zg=", "="})
+        EXPECT_EQ(from_base64(text), std::nullopt) << text;
+}
+
 TEST(Bytes, SurviveTheirTextForms) {
     std::mt19937_64 random(7);
     for (std::size_t size = 0; size < 200; ++size) {

@@ -39,6 +39,8 @@ public:
         listing.model = models[static_cast<std::size_t>(up_to(models.size()))];
         listing.listed_at = now - std::chrono::seconds(up_to(100));
         listing.rate_micro_per_hour = 1000 * (50 + up_to(400));
+        if (listing.rate_micro_per_hour % 3000 == 0)
+            listing.availability_class = machines::AvailabilityClass::interruptible;
         if (up_to(4) != 0) listing.download_mbps_milli = up_to(1'000'000);
         if (up_to(4) != 0) listing.tflops_milli = up_to(90'000);
         if (up_to(4) != 0) listing.ai_speed_tok_s_milli = up_to(200'000);

@@ -301,6 +301,90 @@ OffersQuery alone(const OffersQuery& query, Filter filter) {
     return out;
 }
 
+bool passes(const Listing& listing, const Beyond& beyond) {
+    constexpr std::int64_t gib = 1 << 30;
+    if (beyond.sold_as && listing.availability_class != *beyond.sold_as) return false;
+    if (beyond.min_vram_gib && (!listing.fit.vram_bytes ||
+                                (*listing.fit.vram_bytes + gib - 1) / gib < *beyond.min_vram_gib))
+        return false;
+    return beyond.must_fit == nullptr || offers::fit(listing.fit, *beyond.must_fit).fits();
+}
+
+// The filters that /offers does not have, in every order, page by page, and the figures of all.
+TEST(CatalogSearch, FindsAndCountsWhatPassesTheFiltersBeyondThoseOfOffers) {
+    Sample sample(3000, 150, 11);
+    const offers::FitNeeds needs{.min_gpu_count = 2, .min_vram_bytes = 24'000'000'000};
+    for (int i = 0; i < 150; ++i) {
+        const OffersQuery query = any_query(sample.listings);
+        Beyond beyond;
+        if (i % 2 == 0)
+            beyond.sold_as = static_cast<machines::AvailabilityClass>(sample.listings.up_to(2));
+        if (i % 3 != 0) beyond.min_vram_gib = sample.listings.up_to(90);
+        if (i % 5 == 0) beyond.must_fit = &needs;
+        std::map<OfferId, const Listing*> by_id;
+        for (const Listing& listing : sample.all) by_id[listing.offer_id] = &listing;
+        std::vector<OfferId> wanted = expected(sample, query);
+        std::erase_if(wanted, [&](OfferId id) { return !passes(*by_id.at(id), beyond); });
+
+        const Search search(sample.snapshot, sample.pulses, query, now, beyond);
+        std::vector<OfferId> found;
+        std::optional<Mark> after;
+        for (;;) {
+            const auto page = search.page(after, 7);
+            for (const Found& each : page) found.push_back(each.mark.place.offer_id);
+            if (page.size() < 7) break;
+            after = page.back().mark;
+        }
+        ASSERT_EQ(found, wanted) << wire::encode(query) << i;
+        const auto overview = search.overview();
+        EXPECT_EQ(overview.all.count, wanted.size()) << wire::encode(query) << i;
+        EXPECT_EQ(overview.listed, sample.all.size());
+        EXPECT_EQ(search.reasons(3).matching, wanted.size());
+    }
+}
+
+TEST(CatalogSearch, AModelHasAPriceOnceThreeOffersOfItCanBeRented) {
+    Pulses pulses;
+    SampleListings listings(pulses);
+    std::vector<Listing> some = listings.some(5);
+    for (Listing& listing : some) {
+        listing.admitted = true;
+        listing.fit.gpu_count = 2;
+        listing.model = "NVIDIA H100 80GB HBM3";
+    }
+    some[0].rate_micro_per_hour = 200;
+    some[1].rate_micro_per_hour = 400;
+    some[2].rate_micro_per_hour = 600;
+    some[2].model = "nvidia h100 80gb hbm3";
+    some[3].rate_micro_per_hour = 2;
+    some[3].admitted = false;
+    some[4].rate_micro_per_hour = 5;
+    some[4].model = "Something else";
+    const auto median = [&](std::size_t large) {
+        Snapshot snapshot;
+        const auto middle = some.begin() + static_cast<std::ptrdiff_t>(large);
+        snapshot.shards = {
+            make_shard(std::make_shared<const Index>(std::vector(some.begin(), middle)), nullptr,
+                       pulses, {now, {}}),
+            make_shard(std::make_shared<const Index>(std::vector(middle, some.end())), nullptr,
+                       pulses, {now, {}})};
+        std::map<std::string, std::optional<Micro>> medians;
+        for (const ModelPrice& each : snapshot.prices().models())
+            medians[lower(each.model.name)] = each.median;
+        return medians;
+    };
+    for (const std::size_t large : {0U, 1U, 3U, 5U}) {
+        const auto medians = median(large);
+        EXPECT_EQ(medians.size(), 2U);
+        EXPECT_EQ(medians.at("nvidia h100 80gb hbm3"), Micro{200}) << large;
+        EXPECT_EQ(medians.at("something else"), std::nullopt) << "one offer is no market";
+    }
+    some[1].model = "Something else";
+    EXPECT_EQ(median(2).at("nvidia h100 80gb hbm3"), std::nullopt);
+    for (std::size_t i = 0; i < 4; ++i) some[i].model_key = "h100-sxm";
+    EXPECT_EQ(median(2).at("nvidia h100 80gb hbm3"), Micro{200}) << "whatever drivers call it";
+}
+
 TEST(CatalogSearch, TellsWhatEachFilterRemovesAndWhatComesNearest) {
     Sample sample(900, 40);
     std::map<OfferId, Listing> by_id;

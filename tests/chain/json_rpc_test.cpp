@@ -170,10 +170,54 @@ TEST_F(JsonRpc, DecidesNothingWhenOneProviderIsDown) {
         [&] { chain.standing(payer, {usdc}); },
         [&] { chain.decimals(usdc); },
         [&] { chain.original(paid); },
+        [&] { chain.glimpse(paid); },
     };
     for (const auto& call : calls)
         EXPECT_EQ(complaint(call),
                   "The provider two.example:8443 cannot be used: Failed to connect.");
+}
+
+TEST_F(JsonRpc, ShowsATransactionBeforeItIsFinal) {
+    using Status = Glimpse::Status;
+    const Glimpse final_one = with_both().glimpse(paid);
+    EXPECT_EQ(final_one.seen.status, Status::included);
+    EXPECT_TRUE(final_one.is_final());
+    EXPECT_EQ(final_one.seen.block, 5);
+    EXPECT_EQ(final_one.latest_block, 12);
+    EXPECT_EQ(final_one.final_block, 10);
+    ASSERT_EQ(final_one.seen.transfers.size(), 1u) << "an approval is none";
+    EXPECT_EQ(final_one.seen.transfers[0].log_index, transfer_index);
+    EXPECT_EQ(final_one.seen.transfers[0].amount, Micro{25'000'000});
+    for (FakeProvider* each : {&providers.first, &providers.second})
+        each->results[R"(eth_getBlockByNumber "finalized")"] = block_json(4, block_5_hash);
+    const Glimpse early = with_both().glimpse(paid);
+    EXPECT_EQ(early.seen, final_one.seen);
+    EXPECT_FALSE(early.is_final());
+
+    // Before it is final providers may differ: then nothing is shown, and nobody has lied.
+    const std::string other =
+        replaced(receipt_json(), R"("logIndex":"0x8")", R"("logIndex":"0x9")");
+    providers.second.results["eth_getTransactionReceipt"] = other;
+    EXPECT_EQ(with_both().glimpse(paid).seen.status, Status::unseen);
+    EXPECT_EQ(with_all().glimpse(paid).seen, final_one.seen) << "two of three say the same";
+    providers.second.results["eth_getTransactionReceipt"] = "null";
+    EXPECT_EQ(with_both().glimpse(paid).seen.status, Status::unseen);
+}
+
+TEST_F(JsonRpc, ShowsNothingWhenProvidersContradictEachOtherAboutWhatIsFinal) {
+    providers.second.results["eth_getTransactionReceipt"] =
+        replaced(receipt_json(), R"("logIndex":"0x8")", R"("logIndex":"0x9")");
+    EXPECT_EQ(complaint([&] { with_both().glimpse(paid); }),
+              "The providers one.example and two.example:8443 contradict each other about " +
+                  to_string(paid) + ".");
+}
+
+TEST_F(JsonRpc, ShowsThatATransactionWasReverted) {
+    const std::string failed = replaced(
+        replaced(receipt_json(), "[" + approval_json() + "," + transfer_json() + "]", "[]"),
+        R"("status":"0x1")", R"("status":"0x0")");
+    providers.first.results["eth_getTransactionReceipt"] = failed;
+    EXPECT_EQ(with_first().glimpse(paid).seen.status, Glimpse::Status::reverted);
 }
 
 TEST_F(JsonRpc, WantsEveryProviderOnItsChain) {

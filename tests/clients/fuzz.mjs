@@ -29,7 +29,8 @@ const rates = ['rate-public-per-minute', 'rate-account-per-minute', 'rate-sign-i
 // Sent only as a recipe has them: they could end what the run lives on.
 const guarded = ['wait_for_commands', 'list_events', 'list_operator_events', 'act_on_user',
     'act_on_machine', 'put_setting', 'reset_setting', 'replace_template', 'unpublish_template',
-    'retire_machine', 'test_download', 'test_upload', 'remove_totp', 'sign_out', 'revoke_sessions'];
+    'retire_machine', 'test_download', 'test_upload', 'remove_totp', 'sign_out', 'revoke_sessions',
+    'revoke_session'];
 // Would end the machine; answers that do not end.
 const leftOut = ['leave', 'stream_events', 'stream_operator_events'];
 
@@ -60,9 +61,9 @@ async function admin(server, mailbox, database) {
     const browser = await signInAdmin(server, mailbox, 'root@example.org', (email) =>
         run(process.env.BERTHD, ['admin', 'create', '--email', email, ...database]));
     // Wrong codes would end its session too, and soon no code would be good any more.
-    const avoids = ['sign_out', 'revoke_sessions', 'step_up', 'give_second_factor', 'begin_totp',
-        'confirm_totp', 'verify_sign_in', 'request_withdrawal', 'request_payout',
-        'add_withdrawal_address'];
+    const avoids = ['sign_out', 'revoke_sessions', 'revoke_session', 'step_up',
+        'give_second_factor', 'begin_totp', 'confirm_totp', 'verify_sign_in',
+        'request_withdrawal', 'request_payout', 'add_withdrawal_address'];
     const caller = { name: 'root', kind: 'admin', admin: true, browser, avoids,
         headers: (method) => browser.headers(method) };
     let grantedAt = Date.now();

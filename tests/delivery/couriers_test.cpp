@@ -162,6 +162,22 @@ TEST_F(WebhookCouriers, GiveUpOneThatIsRefusedAndGoOnBehindIt) {
     EXPECT_EQ(shown(ada, made, "enabled"), "true");
 }
 
+TEST_F(WebhookCouriers, HaveAllTriesOfARefusalAfterAWeekendOfSilence) {
+    const Hook made = hook(ada, receiver.url());
+    receiver.answer(502);
+    tell(ada);
+    carry();
+    carry_for(48h, 30min);
+    EXPECT_EQ(shown(ada, made, "sent_through"), "0");
+    // It is back, and somebody has yet to put the route in its place.
+    receiver.answer(404);
+    carry_for(1h, 1h);
+    EXPECT_EQ(shown(ada, made, "sent_through"), "0") << "one refusal gives nothing up";
+    receiver.answer(204);
+    carry_for(10min, 1min);
+    EXPECT_EQ(receiver.taken().front().sequence(), "1");
+}
+
 TEST_F(WebhookCouriers, FollowNoRedirectionAndKeepALittleOfALongAnswer) {
     const Hook made = hook(ada, receiver.url());
     Receiver elsewhere;
@@ -215,6 +231,18 @@ TEST_F(WebhookCouriers, SignWithBothSecretsForADay) {
     carry();
     EXPECT_FALSE(is_signed_by(receiver.received().back(), made.secret));
     EXPECT_TRUE(is_signed_by(receiver.received().back(), fresh));
+}
+
+TEST_F(WebhookCouriers, AreNotRotatedPastTheSecretThatReceiversHave) {
+    const Hook made = hook(ada, receiver.url());
+    ASSERT_EQ(ask(ada, made, "rotate-secret").status, 200);
+    const auto again = ask(ada, made, "rotate-secret");
+    EXPECT_EQ(again.status, 409) << again.body;
+    tell(ada);
+    carry();
+    EXPECT_TRUE(is_signed_by(receiver.received().back(), made.secret));
+    advance(24h);
+    EXPECT_EQ(ask(ada, made, "rotate-secret").status, 200);
 }
 
 TEST_F(WebhookCouriers, SendTestsAndEventsOnceMoreBesideTheLine) {
@@ -336,6 +364,39 @@ TEST_F(WebhookCouriers, ForgetWhatIsOld) {
     advance(8 * 24h);
     town.run_tasks();
     EXPECT_EQ(last_delivery(ada, made, "state"), "");
+}
+
+TEST_F(WebhookCouriers, KeepTheNewestOfALongLog) {
+    const Hook made = hook(ada, receiver.url());
+    tell(ada);
+    carry();
+    const std::string oldest = last_delivery(ada, made, "delivery_id");
+    const auto webhook = database().read([&](db::Transaction& tx) {
+        return delivery::list_webhooks(tx, ada.id(), {}, {}, 1).front().webhook_id;
+    });
+    const auto kept = [&] {
+        return database().read([&](db::Transaction& tx) {
+            return delivery::list_deliveries(tx, webhook, {}, 2 * delivery::deliveries_kept_max);
+        });
+    };
+    advance(1s);
+    database().write([&](db::Transaction& tx) {
+        for (std::int64_t i = 0; i < delivery::deliveries_kept_max; ++i) {
+            delivery::DeliveryRow row;
+            row.delivery_id =
+                delivery::DeliveryId::make(town.harness.clock.now(), town.harness.random);
+            row.webhook_id = webhook;
+            row.state = delivery::DeliveryState::delivered;
+            row.type = "webhook.test";
+            row.at = town.harness.clock.now();
+            delivery::add_delivery(tx, row);
+        }
+    });
+    advance(1s);
+    tell(ada);
+    carry();
+    ASSERT_EQ(std::ssize(kept()), delivery::deliveries_kept_max);
+    EXPECT_NE(to_string(kept().back().delivery_id), oldest);
 }
 
 TEST(WebhookPauses, DoubleToAnHourAndHaveJitter) {

@@ -53,5 +53,15 @@ TEST(ClaimSlots, OneAccountCannotKeepManyWaiting) {
     EXPECT_FALSE(slots.take(who.ada)) << "it is told at once";
 }
 
+TEST(ClaimSlots, WhoCanDoWithoutDoesNotWait) {
+    const Accounts who;
+    ClaimSlots slots({.running_max = 1, .of_account_max = 1, .wait_max = ever});
+    auto first = slots.take_at_once(who.ada);
+    EXPECT_TRUE(first);
+    EXPECT_FALSE(slots.take_at_once(who.bea));
+    first.reset();
+    EXPECT_TRUE(slots.take_at_once(who.bea));
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -269,5 +269,50 @@ TEST_F(MachineActions, AFreshProofIsAskedForAndEachCommandIsOnRecord) {
     EXPECT_EQ(machine_now(machine).state, machines::MachineState::QUARANTINED);
 }
 
+TEST_F(MachineActions, APreviewTellsWhatAQuarantineWouldEndAndChangesNothing) {
+    const auto machine = put_up();
+    const JobId job = rent(ben, machine);
+    get_ready(job);
+    const auto before = machine_now(machine);
+    const Micro held = balances(ben).held;
+    town.harness.clock.advance(std::chrono::minutes(6));  // it needs no fresh proof
+    const std::string path =
+        "/api/v1/admin/machines/" + to_string(machine.machine_id) + "/actions/preview";
+    const auto shown = root.send("POST", path, body_of("quarantine", before.version));
+    ASSERT_EQ(shown.status, 200) << shown.body;
+    EXPECT_EQ(member(shown.body, "allowed"), "true");
+    EXPECT_EQ(member(shown.body, "refusal"), "");
+    EXPECT_EQ(member(shown.body, "effects.0.what"), "rentals_stopped");
+    EXPECT_EQ(member(shown.body, "effects.0.count"), "1");
+    EXPECT_EQ(member(shown.body, "effects.0.ids.0"), to_string(job));
+    EXPECT_EQ(member(shown.body, "effects.0.amount_micro"), to_string(held));
+    EXPECT_NE(member(shown.body, "consequence"), "");
+    EXPECT_EQ(machine_now(machine).version, before.version);
+    EXPECT_EQ(machine_now(machine).state, before.state);
+    EXPECT_EQ(state_of(job), JobState::RUNNING);
+    EXPECT_TRUE(waiting(machine, "STOP").empty());
+    EXPECT_EQ(root.send("GET", "/api/v1/admin/audit").body.find("quarantine_machine"),
+              std::string::npos);
+
+    const auto refused = root.send("POST", path, body_of("release", before.version));
+    ASSERT_EQ(refused.status, 200) << refused.body;
+    EXPECT_EQ(member(refused.body, "allowed"), "false");
+    EXPECT_EQ(member(refused.body, "refusal.code"), "CONFLICT");
+    EXPECT_EQ(member(refused.body, "effects"), "[]");
+    const auto stale = root.send("POST", path, body_of("quarantine", before.version + 1));
+    EXPECT_EQ(member(stale.body, "refusal.code"), "STALE_VERSION");
+    EXPECT_EQ(root.send("POST", path, R"({"action":"paint","reason":"a reason"})").status, 422);
+}
+
+TEST_F(MachineActions, APreviewOfAnIdleMachineTellsThatItLeavesTheMarket) {
+    const auto machine = put_up();
+    const auto shown = root.send(
+        "POST", "/api/v1/admin/machines/" + to_string(machine.machine_id) + "/actions/preview",
+        body_of("retire", machine_now(machine).version));
+    EXPECT_EQ(member(shown.body, "effects.0.what"), "machines_hidden") << shown.body;
+    EXPECT_EQ(member(shown.body, "effects.1.what"), "");
+    EXPECT_EQ(quote(ben, machine, {}).status, 201) << "it is still there";
+}
+
 }  // namespace
 }  // namespace berth::test

@@ -80,6 +80,7 @@ public:
         }
         return all;
     }
+    chain::Glimpse glimpse(const chain::Hash& hash) override { return real_.glimpse(hash); }
     chain::Standing standing(const crypto::Address& account,
                              const std::vector<crypto::Address>& tokens) override {
         ++standings;

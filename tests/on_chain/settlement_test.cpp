@@ -235,6 +235,9 @@ public:
     std::vector<chain::Outcome> outcomes(const std::vector<chain::Hash>& hashes) override {
         return live([&] { return real_.outcomes(hashes); });
     }
+    chain::Glimpse glimpse(const chain::Hash& hash) override {
+        return live([&] { return real_.glimpse(hash); });
+    }
     chain::Standing standing(const crypto::Address& account,
                              const std::vector<crypto::Address>& tokens) override {
         return live([&] { return real_.standing(account, tokens); });

@@ -20,6 +20,7 @@ inline const std::map<std::string, std::string> good_bodies{
     {"create_quote", R"({"offer_id":"0198c0de-0000-7000-8000-000000000001",)"
                      R"("template_id":"0198c0de-0000-7000-8000-000000000001",)"
                      R"("duration_limit_s":60,"budget_micro":"5"})"},
+    {"ask_faucet", R"({"asset":"USDC","amount_micro":"5"})"},
     {"create_job", R"({"quote_id":"0198c0de-0000-7000-8000-000000000001"})"},
     {"stop_job", R"({"reason":"done"})"},
     {"relay_chat_completions", R"({"model":"m","messages":[]})"},
@@ -67,6 +68,10 @@ inline const std::map<std::string, std::string> good_bodies{
     {"remove_guest", R"({"reason":"good reason"})"},
     {"act_on_user", R"({"action":"reset_mfa","reason":"good reason","expected_version":"1"})"},
     {"act_on_machine", R"({"action":"verify","reason":"good reason","expected_version":"1"})"},
+    {"preview_user_action",
+     R"({"action":"reset_mfa","reason":"good reason","expected_version":"1"})"},
+    {"preview_machine_action",
+     R"({"action":"verify","reason":"good reason","expected_version":"1"})"},
     {"close_account", "{}"},
     {"close_user", R"({"reason":"good reason","expected_version":"1"})"},
     {"reopen_user", R"({"reason":"good reason","expected_version":"1"})"},
@@ -108,6 +113,8 @@ inline const std::map<std::string, std::string> good_bodies{
                    R"("included_egress_gib":0,"available_from":"2026-01-01T00:00:00Z",)"
                    R"("available_until":"2027-01-01T00:00:00Z"})"},
     {"set_custom_images", R"({"accept":false})"},
+    {"edit_machine", R"({"label":"rack 1"})"},
+    {"preempt_rental", R"({"reason":"I need it"})"},
     {"add_template", new_template},
     {"replace_template", new_template},
 };
@@ -118,6 +125,9 @@ inline const std::map<std::string, std::string> good_queries{
     {"report_figures", "first_day=2026-01-01&last_day=2026-01-31"},
     {"report_host_earnings", "year=2026"},
     {"search", "q=nobody"},
+    {"show_simulated_mail", "to=ada@example.org"},
+    {"list_seen_transfers",
+     "tx_hash=0x00000000000000000000000000000000000000000000000000000000000000aa"},
     {"unblock_address", "reason=for%20a%20good%20reason"},
     {"reset_setting", "expected_version=0&reason=for%20a%20good%20reason"},
 };

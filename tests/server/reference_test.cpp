@@ -208,9 +208,6 @@ TEST_F(Reference, OnlyWhatIsReadAndTheEnvelopeAreClosedAndArraysOfRequestsAreBou
 
 TEST_F(Reference, ThePageShowsEveryRouteAndNeedsNothingFromElsewhere) {
     Harness harness({.real_accounts = true});
-    const auto start = harness.ask({.target = "/"});
-    for (const char* link : {"/docs", "/openapi.json", "/api/v1/status", "/terms"})
-        EXPECT_NE(start.body.find("href=\"" + std::string(link) + "\""), std::string::npos) << link;
     const auto page = harness.ask({.target = "/docs"});
     EXPECT_EQ(page.status, 200);
     for (const auto& entry : harness.app->router().entries())

@@ -48,6 +48,20 @@ protected:
     SimulatedChain chain{options(), clock};
 };
 
+TEST_F(Simulated, ShowsATransactionOnceItsBlockIsOver) {
+    using Status = chain::Glimpse::Status;
+    const auto row = chain.mint(usdc, ben, Micro{5});
+    EXPECT_EQ(chain.glimpse(row.hash).seen.status, Status::unseen);
+    pass(1);
+    const chain::Glimpse early = chain.glimpse(row.hash);
+    EXPECT_EQ(early.seen.status, Status::included);
+    EXPECT_FALSE(early.is_final());
+    ASSERT_EQ(early.seen.transfers.size(), 1u);
+    EXPECT_EQ(early.seen.transfers[0].log_index, row.log_index);
+    pass(1);
+    EXPECT_TRUE(chain.glimpse(row.hash).is_final());
+}
+
 TEST_F(Simulated, ShowsATransferOnlyWhenItsBlockIsFinal) {
     const auto row = chain.mint(usdc, ben, Micro{5});
     const auto status = [&] { return chain.find_transfer(row.hash, row.log_index).status; };

@@ -44,8 +44,18 @@ void expect_declared_siblings(const api::Entry& entry, const http::Response& res
 }
 
 void expect_success_body(const api::Entry& entry, const http::Response& response) {
+    if (response.status == http::not_modified_status) {
+        EXPECT_EQ(response.shared_body, nullptr);
+        EXPECT_EQ(response.body, "");
+        return;
+    }
     if (entry.html) {
         EXPECT_TRUE(response.content_type.starts_with("text/html"));
+        return;
+    }
+    if (entry.file) {
+        EXPECT_NE(response.content_type, "application/json");
+        EXPECT_NE(response.shared_body, nullptr);
         return;
     }
     if (entry.result == nullptr) {
@@ -60,6 +70,16 @@ void expect_success_body(const api::Entry& entry, const http::Response& response
     wire::Errors errors;
     entry.check_answer(response.shared_body ? *response.shared_body : response.body, errors);
     EXPECT_NO_THROW(errors.raise()) << response.body;
+}
+
+const char* cache_control(api::Cache cache, bool good) {
+    switch (cache) {
+        case api::Cache::personal: return "private, no-store";
+        case api::Cache::open: return "no-store";
+        case api::Cache::checked: return good ? "no-cache" : "no-store";
+        case api::Cache::forever: return good ? "public, max-age=31536000, immutable" : "no-store";
+    }
+    return "";
 }
 
 }  // namespace
@@ -84,8 +104,8 @@ void expect_declared(const api::Router& router, const http::Request& request,
     const auto id = response.headers.find("X-Request-Id");
     ASSERT_TRUE(id && parse_uuid(*id));
     const auto match = router.find(request.method, request.path());
-    const bool open = match.entry && match.entry->route.cache == api::Cache::open;
-    EXPECT_EQ(response.headers.find("Cache-Control"), open ? "no-store" : "private, no-store");
+    const auto cache = match.entry ? match.entry->route.cache : api::Cache::personal;
+    EXPECT_EQ(response.headers.find("Cache-Control"), cache_control(cache, response.status < 400));
 
     const bool later = match.entry && match.entry->route.deferral.check != nullptr &&
                        response.status == api::Deferred::status &&

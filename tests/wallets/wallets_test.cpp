@@ -7,6 +7,7 @@
 #include "crypto/siwe.hpp"
 #include "support/town.hpp"
 #include "wallets/wallets.hpp"
+#include "wire/wire.hpp"
 
 namespace berth::test {
 namespace {
@@ -67,6 +68,33 @@ TEST_F(Wallets, ASignedMessageBindsTheWallet) {
     EXPECT_EQ(member(linked.body, "version"), "1");
     EXPECT_EQ(member(linked.body, "unlinked_at"), "null");
     EXPECT_EQ(ada.send("GET", "/api/v1/wallets").body, R"({"items":[)" + linked.body + "]}");
+}
+
+TEST_F(Wallets, TheWholeMessageIsWrittenForAWalletThatIsNamed) {
+    const auto named = [&](const std::string& address) {
+        return ada.send("POST", "/api/v1/wallets/nonce?address=" + address, "",
+                        town.harness.new_id());
+    };
+    const auto made = named(crypto::to_string(wallet.address()));
+    ASSERT_EQ(made.status, 201) << made.body;
+    const auto read = wire::decode<wallets::WalletNonce>(made.body);
+    ASSERT_TRUE(read.message.has_value());
+    const auto text = crypto::parse_siwe(*read.message);
+    ASSERT_TRUE(text.has_value()) << *read.message;
+    EXPECT_EQ(text->nonce, read.nonce);
+    EXPECT_NE(read.message->find(crypto::checksummed(wallet.address())), std::string::npos);
+    const auto linked = send_link(ada, body(*read.message, sign(wallet, *read.message)));
+    EXPECT_EQ(linked.status, 201) << linked.body;
+    EXPECT_NE(send_link(ada, body(*read.message, sign(wallet, *read.message))).status, 201)
+        << "a nonce is good once";
+
+    const auto without = ada.send("POST", "/api/v1/wallets/nonce", "", town.harness.new_id());
+    EXPECT_EQ(without.body.find("message"), std::string::npos) << without.body;
+    for (const char* bad : {"0x12", "", "0x5AAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}) {
+        const auto refused = named(bad);
+        EXPECT_EQ(refused.status, 422) << bad;
+        EXPECT_NE(error_message(refused).find("query.address"), std::string::npos) << refused.body;
+    }
 }
 
 TEST_F(Wallets, AreNotTriedWithoutEnd) {

@@ -71,17 +71,6 @@ Micro hosts_share(Micro charge, std::int64_t fee_bps) {
     return charge - scale_floor(charge, {fee_bps, 10'000});
 }
 
-DisputeRecord shown_dispute(const DisputeRow& row) {
-    return {
-        row.dispute_id,      row.job_id,    row.asset,
-        row.amount,          row.held,      row.unsecured,
-        row.state,           row.reason,    wire::decode<std::vector<std::string>>(row.evidence),
-        {row.evidence_hash}, row.opened_by, row.created_at,
-        row.outcome,         row.refund,    row.refund_id,
-        row.shortfall,       row.bearer,    row.close_reason,
-        row.closed_by,       row.closed_at};
-}
-
 // Keeps: what was refunded of a job, and what open disputes are about, are together at most its
 // charge, so that every dispute can end either way. To be asked after the job was changed: then its
 // row is locked, and nobody refunds or disputes it meanwhile.
@@ -420,6 +409,17 @@ std::string evidence_hash(db::Transaction& tx, JobId job,
     return "sha256:" + to_hex(input.sha256());
 }
 
+DisputeRecord shown_dispute(const DisputeRow& row) {
+    return {
+        row.dispute_id,      row.job_id,    row.asset,
+        row.amount,          row.held,      row.unsecured,
+        row.state,           row.reason,    wire::decode<std::vector<std::string>>(row.evidence),
+        {row.evidence_hash}, row.opened_by, row.created_at,
+        row.outcome,         row.refund,    row.refund_id,
+        row.shortfall,       row.bearer,    row.close_reason,
+        row.closed_by,       row.closed_at};
+}
+
 RefundMade Adjustments::refund(api::Call& call, const NewRefund& request,
                                const BearerQuery& query) const {
     return carry_out(call, outbox_, request, query.bearer).made;
@@ -454,10 +454,15 @@ ClosePreview Adjustments::preview(api::Call& call, const DisputePath& path,
 }
 
 api::Page<DisputeRecord> Adjustments::list(api::Call& call, const DisputesQuery& query) const {
-    const api::Pager pager(call.cursors,
-                           {"disputes", query.state ? std::string(enum_name(*query.state)) : "any"},
-                           query);
-    const DisputesWanted wanted{query.state, pager.after_id<ledger::DisputeId>()};
+    DisputesQuery filters = query;
+    filters.cursor.reset();
+    filters.limit.reset();
+    const api::Pager pager(call.cursors, {"disputes", wire::encode(filters)}, query);
+    const DisputesWanted wanted{.state = query.state,
+                                .before = pager.after_id<ledger::DisputeId>(),
+                                .job = query.job_id,
+                                .renter = query.renter,
+                                .host = query.host};
     return pager.page(list_disputes(call.tx(), wanted, pager.rows_wanted()),
                       &DisputeRow::dispute_id, shown_dispute);
 }

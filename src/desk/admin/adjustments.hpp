@@ -213,8 +213,11 @@ struct DisputesQuery {
     std::optional<std::string> cursor;
     std::optional<api::PageLimit> limit;
     std::optional<DisputeState> state;
+    std::optional<JobId> job_id;
+    std::optional<AccountId> renter;
+    std::optional<AccountId> host;
 };
-BOOST_DESCRIBE_STRUCT(DisputesQuery, (), (cursor, limit, state))
+BOOST_DESCRIBE_STRUCT(DisputesQuery, (), (cursor, limit, state, job_id, renter, host))
 constexpr auto wire_docs(const DisputesQuery*) {
     return std::to_array<wire::Doc>({
         {"cursor",
@@ -222,6 +225,9 @@ constexpr auto wire_docs(const DisputesQuery*) {
          "first page."},
         {"limit", "How many items at most.", "50", "20"},
         {"state", "Only disputes in this state.", "open"},
+        {"job_id", "Only disputes of this rental."},
+        {"renter", "Only disputes of rentals of this account."},
+        {"host", "Only disputes of rentals of this account's machines."},
     });
 }
 
@@ -286,6 +292,8 @@ std::string cleaned(db::Transaction& tx, const std::string& text);
 std::vector<std::string> cleaned(db::Transaction& tx, const Evidence& evidence);
 
 std::string evidence_hash(db::Transaction& tx, JobId job, const std::vector<std::string>& evidence);
+
+DisputeRecord shown_dispute(const DisputeRow& row);
 
 class Adjustments {
 public:

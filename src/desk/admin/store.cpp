@@ -92,9 +92,13 @@ constexpr std::string_view take_guard_sql = "UPDATE admin_guard SET taken = take
 
 const db::Query<DisputeRow> add_dispute_sql("INSERT INTO disputes ({}) VALUES ({$})");
 const db::Query<DisputeRow> find_dispute_sql("SELECT {} FROM disputes WHERE dispute_id = $1");
+const db::Query<DisputeRow> find_dispute_by_refund_sql(
+    "SELECT {} FROM disputes WHERE job_id = $1 AND refund_id = $2");
 const db::Query<DisputeRow> list_disputes_sql(
-    "SELECT {} FROM disputes WHERE (dispute_id < $1 OR $1 IS NULL) "
-    "AND (state = $2 OR $2 IS NULL) ORDER BY dispute_id DESC LIMIT $3");
+    "SELECT {d.} FROM disputes d JOIN ledger_jobs j ON j.job_id = d.job_id "
+    "WHERE (d.dispute_id < $1 OR $1 IS NULL) AND (d.state = $2 OR $2 IS NULL) "
+    "AND (d.job_id = $4 OR $4 IS NULL) AND (j.renter_id = $5 OR $5 IS NULL) "
+    "AND (j.host_id = $6 OR $6 IS NULL) ORDER BY d.dispute_id DESC LIMIT $3");
 constexpr std::string_view disputed_sql =
     "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM disputes "
     "WHERE job_id = $1 AND state = 'open'";
@@ -119,9 +123,15 @@ std::optional<DisputeRow> find_dispute(db::Transaction& tx, ledger::DisputeId id
     return tx.fetch_one(find_dispute_sql, id);
 }
 
+std::optional<DisputeRow> find_dispute_by_refund(db::Transaction& tx, JobId job,
+                                                 ledger::RefundId refund) {
+    return tx.fetch_one(find_dispute_by_refund_sql, job, refund);
+}
+
 std::vector<DisputeRow> list_disputes(db::Transaction& tx, const DisputesWanted& wanted,
                                       std::int64_t rows_max) {
-    return tx.fetch(list_disputes_sql, wanted.before, wanted.state, rows_max);
+    return tx.fetch(list_disputes_sql, wanted.before, wanted.state, rows_max, wanted.job,
+                    wanted.renter, wanted.host);
 }
 
 Micro disputed_charge(db::Transaction& tx, JobId job) {

@@ -44,9 +44,15 @@ BOOST_DESCRIBE_STRUCT(DisputeRow, (),
 
 void add_dispute(db::Transaction& tx, const DisputeRow& dispute);
 std::optional<DisputeRow> find_dispute(db::Transaction& tx, ledger::DisputeId id);
+// The one that ended with this refund of the job; none when none did.
+std::optional<DisputeRow> find_dispute_by_refund(db::Transaction& tx, JobId job,
+                                                 ledger::RefundId refund);
 struct DisputesWanted {
     std::optional<DisputeState> state = {};
     std::optional<ledger::DisputeId> before = {};
+    std::optional<JobId> job = {};
+    std::optional<AccountId> renter = {};
+    std::optional<AccountId> host = {};
 };
 // Newest first.
 std::vector<DisputeRow> list_disputes(db::Transaction& tx, const DisputesWanted& wanted,

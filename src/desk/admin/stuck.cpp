@@ -45,12 +45,17 @@ const auto stuck_intents_sql = stuck_ones(
     "WHERE state IN ('OPEN', 'EXCEPTION') AND state = 'EXCEPTION' AND expires_at > $3");
 const std::string is_metered_sql = "state IN " + db::name_list(rentals::metered_states);
 // One that runs is stuck when nobody hears its host; the others when they wait for too long.
-const auto stuck_rentals_sql =
-    stuck_ones("SELECT job_id AS id, renter_id AS account_id, state, CASE WHEN " + is_metered_sql +
-               " THEN COALESCE(seen_at, waiting_since) ELSE waiting_since END AS since, "
-               "lease_until AS until, end_reason AS detail FROM jobs WHERE state IN " +
-               db::name_list(rentals::live_states) + " AND CASE WHEN " + is_metered_sql +
-               " THEN COALESCE(seen_at, waiting_since) <= $4 ELSE waiting_since <= $3 END");
+const std::string stuck_rentals_part_sql =
+    "SELECT job_id AS id, renter_id AS account_id, state, CASE WHEN " + is_metered_sql +
+    " THEN COALESCE(seen_at, waiting_since) ELSE waiting_since END AS since, "
+    "lease_until AS until, end_reason AS detail FROM jobs WHERE state IN " +
+    db::name_list(rentals::live_states) + " AND CASE WHEN " + is_metered_sql +
+    " THEN COALESCE(seen_at, waiting_since) <= $4 ELSE waiting_since <= $3 END";
+const auto stuck_rentals_sql = stuck_ones(stuck_rentals_part_sql);
+const db::Query<FoundCount> count_stuck_rentals_sql(
+    "SELECT {} FROM (SELECT COUNT(*) AS count, MIN(since) AS oldest FROM (SELECT since FROM (" +
+    stuck_rentals_part_sql +
+    ") AS stuck WHERE (id > $1 OR $1 IS NULL) LIMIT $2) AS waiting) AS counted");
 const auto stuck_machines_sql = stuck_ones(
     "SELECT machine_id AS id, owner AS account_id, state, changed_at AS since, "
     "clean_deadline AS until, "
@@ -265,5 +270,12 @@ constexpr StuckSource all_sources[] = {
 }  // namespace
 
 std::span<const StuckSource> stuck_sources() { return all_sources; }
+
+FoundCount count_stuck_rentals(api::Call& call, std::int64_t rows_max) {
+    return call.tx()
+        .fetch_one(count_stuck_rentals_sql, std::optional<Uuid>(), rows_max,
+                   call.now - rental_late_after, call.now - host_silent_after)
+        .value();
+}
 
 }  // namespace berth::admin

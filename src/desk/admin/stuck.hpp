@@ -23,4 +23,12 @@ struct StuckSource {
 };
 std::span<const StuckSource> stuck_sources();
 
+struct FoundCount {
+    std::int64_t count = 0;
+    std::optional<Time> oldest;  // since when the oldest of them waits
+};
+BOOST_DESCRIBE_STRUCT(FoundCount, (), (count, oldest))
+// The rentals among them, up to so many.
+FoundCount count_stuck_rentals(api::Call& call, std::int64_t rows_max);
+
 }  // namespace berth::admin

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "admin/treasury_view.hpp"
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "block_list/block_list.hpp"
@@ -279,6 +280,14 @@ void TreasuryDesk::add_routes(api::Router& router) const {
     using api::StepUp;
     using api::Work;
     add_suspense_routes(router);
+    router.add({.method = "GET",
+                .path = "/api/v1/admin/treasury",
+                .name = "show_treasury",
+                .group = "admin",
+                .summary = "The treasury's addresses, what books and chain say of it, and what "
+                           "moved.",
+                .access = Access::operator_},
+               [this](api::Call& call) { return show_treasury(call, treasury_); });
     router.add_asking(
         {.method = "POST",
          .path = "/api/v1/admin/treasury/movements",

@@ -4,6 +4,7 @@
 
 #include "accounts/settings.hpp"
 #include "admin/store.hpp"
+#include "admin/user_effects.hpp"
 #include "base/letters.hpp"
 #include "closing/closing.hpp"
 #include "credits/credits.hpp"
@@ -236,6 +237,24 @@ void keep_an_admin(db::Transaction& tx, AccountId leaving) {
         throw Problem(Code::conflict, "this is the last admin: make another one first");
 }
 
+// A closed account is suspended, and opened again by the command for that.
+Plan plan_of(api::Call& call, const Record& user, const UserAction& wish) {
+    const auto* const suspension = std::get_if<SetSuspension>(&wish.value);
+    if (suspension != nullptr && !suspension->suspended)
+        closing::require_not_closed(call.tx(), user.account_id);
+    return std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value);
+}
+
+void require_possible(const Record& user, const Plan& plan) {
+    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
+    if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
+}
+
+void perform(api::Call& call, const Record& user, const Plan& plan) {
+    if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
+    if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
+}
+
 mail::Message letter(const std::string& brand, const std::string& email, const Plan& plan) {
     return {.to = email,
             .subject = fmt::format("{}: your account was changed by an operator", brand),
@@ -299,12 +318,21 @@ User Users::show(api::Call& call, const UserPath& path) const {
 ActionTaken Users::act(api::Call& call, const UserPath& path, const UserAction& wish) const {
     const Record user = require_user(call, path.id);
     call.require_step_up();
-    // A closed account is suspended, and opened again by the command for that.
-    const auto* const suspension = std::get_if<SetSuspension>(&wish.value);
-    if (suspension != nullptr && !suspension->suspended)
-        closing::require_not_closed(call.tx(), user.account_id);
-    return carry_out(call, user,
-                     std::visit([&](const auto& one) { return plan_of(user, one); }, wish.value));
+    return carry_out(call, user, plan_of(call, user, wish));
+}
+
+api::ActionPreview Users::preview(api::Call& call, const UserPath& path,
+                                  const UserAction& wish) const {
+    const Record user = require_user(call, path.id);
+    return api::preview_of([&](api::ActionPreview& shown) {
+        const Plan plan = plan_of(call, user, wish);
+        require_possible(user, plan);
+        shown.needs_second_admin = plan.gives_power && four_eyes::may_wait(call);
+        const AtStake before = look_at(call, user.account_id);
+        perform(call, user, plan);
+        add_effects(shown, before, look_at(call, user.account_id));
+        shown.consequence = plan.consequence;
+    });
 }
 
 ActionTaken Users::set_desk_role(api::Call& call, const UserPath& path,
@@ -355,8 +383,7 @@ UserNote Users::write_note(api::Call& call, const UserPath& path, const NewNote&
 }
 
 ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan& plan) const {
-    if (plan.expected_version != std::to_string(user.version)) throw refuse_stale();
-    if (!plan.refusal.empty()) throw Problem(Code::conflict, plan.refusal);
+    require_possible(user, plan);
     if (plan.gives_power)
         four_eyes::require_second(
             call, outbox_,
@@ -368,8 +395,7 @@ ActionTaken Users::carry_out(api::Call& call, const Record& user, const UserPlan
              .consequence = fmt::format("Account {}, {}: {}", to_string(user.account_id),
                                         user.email.value_or("without a mailbox"), plan.consequence),
              .seen = "version " + plan.expected_version});
-    if (plan.ends_an_admin) keep_an_admin(call.tx(), user.account_id);
-    if (!plan.effect(call.tx(), {user.account_id, user.version}, call.now)) throw refuse_stale();
+    perform(call, user, plan);
     return tell(call, user, plan);
 }
 
@@ -388,110 +414,6 @@ ActionTaken Users::tell(api::Call& call, const Record& user, const UserPlan& pla
                                        .changes = plan.changes,
                                        .request = call.request_id});
     return taken;
-}
-
-void Users::add_routes(api::Router& router) const {
-    using api::Access;
-    router.add({.method = "GET",
-                .path = "/api/v1/admin/users",
-                .name = "list_users",
-                .group = "admin",
-                .summary = "Accounts, newest first.",
-                .access = Access::operator_},
-               [this](api::Call& call, const api::Query<UsersQuery>& query) {
-                   return list(call, *query);
-               });
-    router.add(
-        {.method = "GET",
-         .path = "/api/v1/admin/users/{id}",
-         .name = "show_user",
-         .group = "admin",
-         .summary = "One account, with its version, balances and all that belongs to it.",
-         .access = Access::operator_,
-         .errors = {Code::not_found}},
-        [this](api::Call& call, const api::Path<UserPath>& path) { return show(call, *path); });
-    router.add({.method = "POST",
-                .path = "/api/v1/admin/users/{id}/actions",
-                .name = "act_on_user",
-                .group = "admin",
-                .summary = "Changes what an account may do. No command changes a balance.",
-                .access = Access::admin,
-                .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive,
-                .idempotent = true,
-                .deferral = four_eyes::waits,
-                .errors = {Code::not_found,
-                           {Code::stale_version, "the account is at another version"},
-                           {Code::conflict, "no admin would be left"},
-                           {Code::conflict, "an agent would become an admin"},
-                           {Code::conflict, "the account is closed"}}},
-               [this](api::Call& call, const api::Path<UserPath>& path,
-                      const api::Body<UserAction>& body) { return act(call, *path, *body); });
-    router.add(
-        {.method = "PUT",
-         .path = "/api/v1/admin/users/{id}/desk-role",
-         .name = "set_desk_role",
-         .group = "admin",
-         .summary = "Makes an account an operator for support or finance, or ends that.",
-         .access = Access::admin,
-         .work = api::Work::write,
-         .step_up = api::StepUp::admin_sensitive,
-         .idempotent = true,
-         .deferral = four_eyes::waits,
-         .errors = {Code::not_found,
-                    {Code::stale_version, "the account is at another version"},
-                    {Code::conflict, "it is an agent's, or an admin's already"}}},
-        [this](api::Call& call, const api::Path<UserPath>& path,
-               const api::Body<SetDeskRole>& body) { return set_desk_role(call, *path, *body); });
-    add_guarding_routes(router);
-}
-
-// What protects an account, or its owner from it, without locking anybody out.
-void Users::add_guarding_routes(api::Router& router) const {
-    router.add({.method = "PUT",
-                .path = "/api/v1/admin/users/{id}/freeze",
-                .name = "set_freeze",
-                .group = "admin",
-                .summary = "Stops all that leaves an account, and new rentals, or lets it go on.",
-                .access = api::Access::finance,
-                .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive,
-                .idempotent = true,
-                .deferral = four_eyes::waits,
-                .errors = {Code::not_found,
-                           {Code::stale_version, "the account is at another version"},
-                           {Code::forbidden,
-                            "it would end the freeze of the caller's own account, or one of "
-                            "somebody else without a second admin"}}},
-               [this](api::Call& call, const api::Path<UserPath>& path,
-                      const api::Body<SetFreeze>& body) { return set_freeze(call, *path, *body); });
-    router.add(
-        {.method = "POST",
-         .path = "/api/v1/admin/users/{id}/revoke-keys",
-         .name = "revoke_keys",
-         .group = "admin",
-         .summary = "Ends every API key of an account, or one of them.",
-         .access = api::Access::admin,
-         .work = api::Work::write,
-         .step_up = api::StepUp::admin_sensitive,
-         .idempotent = true,
-         .errors = {{Code::not_found, "no such account, or no such key that is good"},
-                    {Code::stale_version, "the account is at another version"}}},
-        [this](api::Call& call, const api::Path<UserPath>& path,
-               const api::Body<RevokeKeys>& body) { return revoke_keys(call, *path, *body); });
-    router.add({.method = "POST",
-                .path = "/api/v1/admin/users/{id}/notes",
-                .name = "add_user_note",
-                .group = "admin",
-                .summary = "Writes down what other operators should know of an account.",
-                .access = api::Access::operator_,
-                .work = api::Work::write,
-                .step_up = api::StepUp::admin_sensitive,
-                .idempotent = true,
-                .status = 201,
-                .errors = {Code::not_found, {Code::conflict, "the account has as many as it can"}}},
-               [this](api::Call& call, const api::Path<UserPath>& path,
-                      const api::Body<NewNote>& body) { return write_note(call, *path, *body); });
 }
 
 }  // namespace berth::admin

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "admin/types.hpp"
+#include "api/preview.hpp"
 #include "api/router.hpp"
 #include "mail/outbox.hpp"
 
@@ -18,6 +19,8 @@ public:
     api::Page<UserSummary> list(api::Call& call, const UsersQuery& query) const;
     User show(api::Call& call, const UserPath& path) const;
     ActionTaken act(api::Call& call, const UserPath& path, const UserAction& wish) const;
+    // The same, in a transaction that is undone; it asks for no step-up.
+    api::ActionPreview preview(api::Call& call, const UserPath& path, const UserAction& wish) const;
 
     ActionTaken set_desk_role(api::Call& call, const UserPath& path, const SetDeskRole& wish) const;
     ActionTaken set_freeze(api::Call& call, const UserPath& path, const SetFreeze& wish) const;

@@ -117,8 +117,8 @@ Duration pause_after(std::int64_t attempts, const std::optional<Duration>& retry
     return Duration(static_cast<std::int64_t>(half + random.below(half + 1)));
 }
 
-Duration pause_after_refusal(std::int64_t attempts) {
-    const auto index = static_cast<std::size_t>(std::max<std::int64_t>(attempts - 1, 0));
+Duration pause_after_refusal(std::int64_t refusals) {
+    const auto index = static_cast<std::size_t>(std::max<std::int64_t>(refusals - 1, 0));
     return refusal_pauses[std::min(index, refusal_pauses.size() - 1)];
 }
 

@@ -55,6 +55,6 @@ Verdict verdict_of(const Answered& answered);
 Duration pause_after(std::int64_t attempts, const std::optional<Duration>& retry_after,
                      Random& random);
 // Of an event that was refused: five attempts in a quarter of an hour.
-Duration pause_after_refusal(std::int64_t attempts);
+Duration pause_after_refusal(std::int64_t refusals);
 
 }  // namespace berth::delivery

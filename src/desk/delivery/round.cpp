@@ -58,7 +58,7 @@ bool Round::take(const db::Context& context) {
     const Target target =
         target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");
     host_ = target.host;
-    progress_ = {row_.sent_through, row_.attempts, row_.failing_since,
+    progress_ = {row_.sent_through, row_.attempts, row_.refusals,          row_.failing_since,
                  row_.warned,       row_.next_at,  context.now + lease_max};
     if (const Hindrance hindrance = look_at_owner(tx, context.now); hindrance != Hindrance::none) {
         stop_for(context, hindrance);
@@ -186,6 +186,7 @@ bool Round::deliver(const events::Event& event) {
     if (goes_on) {
         progress_.sent_through = event.sequence.value;
         progress_.attempts = 0;
+        progress_.refusals = 0;
         progress_.failing_since.reset();
         progress_.warned = false;
         progress_.next_at.reset();
@@ -213,14 +214,16 @@ bool Round::note_waiting(DeliveryRow& row, const Answered& answered) {
     return false;
 }
 
-// True when the event is given up, and the line goes on behind it.
+// True when the event is given up, and the line goes on behind it. Times when nobody answered are
+// no refusals: a target that comes back and is not set up yet has all of its tries.
 bool Round::note_refusal(DeliveryRow& row) {
-    row.state =
-        row.attempt >= refused_attempts_max ? DeliveryState::failed : DeliveryState::retrying;
-    if (row.state == DeliveryState::failed) return true;
+    ++progress_.refusals;
+    const bool is_given_up = progress_.refusals >= refused_attempts_max;
+    row.state = is_given_up ? DeliveryState::failed : DeliveryState::retrying;
+    if (is_given_up) return true;
     ++progress_.attempts;
     if (!progress_.failing_since) progress_.failing_since = row.at;
-    progress_.next_at = parts_.clock.now() + pause_after_refusal(progress_.attempts);
+    progress_.next_at = parts_.clock.now() + pause_after_refusal(progress_.refusals);
     return false;
 }
 
@@ -268,7 +271,10 @@ bool Round::write_down(const db::Context& context, bool is_over) {
         return false;
     }
     tell(context);
-    if (is_over) return true;
+    if (is_over) {
+        bound_deliveries(tx, id_);
+        return true;
+    }
     const auto now = find_webhook(tx, id_);
     const bool is_same = now && now->enabled && now->revision == row_.revision;
     if (is_same && look_at_owner(tx, context.now) == Hindrance::none) return true;

@@ -77,6 +77,10 @@ constexpr db::Migration history[] = {
             ") @strict;"
             "CREATE INDEX mail_places_digests ON mail_places (digest_at)"
             "  WHERE digest_at IS NOT NULL;"},
+    // Refusals of the event that is next, apart from the times when nobody answered.
+    {.feature = "delivery",
+     .number = 3,
+     .sql = "ALTER TABLE webhooks ADD COLUMN refusals @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

@@ -86,7 +86,9 @@ void Webhooks::add_routes(api::Router& router) const {
                 .access = Access::participant,
                 .work = Work::write,
                 .idempotent = true,
-                .errors = {Code::not_found, {Code::forbidden, "a session has no fresh step-up"}}},
+                .errors = {Code::not_found,
+                           {Code::forbidden, "a session has no fresh step-up"},
+                           {Code::conflict, "it was rotated within the last 24 hours"}}},
                [this](Call& call, const Path<WebhookPath>& path) { return rotate(call, *path); });
     router.add({.method = "POST",
                 .path = "/api/v1/webhooks/{id}/test",

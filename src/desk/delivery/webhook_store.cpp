@@ -25,8 +25,8 @@ constexpr std::string_view change_all_but_place_sql =
     "UPDATE webhooks SET url = $2, types = $3, enabled = $4, disabled_cause = $5, "
     "revision = revision + 1, updated_at = $6 WHERE webhook_id = $1";
 constexpr std::string_view begin_anew_sql =
-    "UPDATE webhooks SET attempts = 0, failing_since = NULL, warned = 0, next_at = NULL "
-    "WHERE webhook_id = $1";
+    "UPDATE webhooks SET attempts = 0, refusals = 0, failing_since = NULL, warned = 0, "
+    "next_at = NULL WHERE webhook_id = $1";
 constexpr std::string_view put_secret_sql =
     "UPDATE webhooks SET sealed_secret = $2, sealed_previous = $3, previous_until = $4, "
     "revision = revision + 1, updated_at = $5 WHERE webhook_id = $1";
@@ -71,7 +71,8 @@ constexpr std::string_view end_leases_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE lease_until > 0";
 constexpr std::string_view note_progress_sql =
     "UPDATE webhooks SET sent_through = $4, attempts = $5, failing_since = $6, warned = $7, "
-    "next_at = $8, lease_until = $9 WHERE webhook_id = $1 AND lease_id = $2 AND place = $3";
+    "next_at = $8, lease_until = $9, refusals = $10 WHERE webhook_id = $1 AND lease_id = $2 "
+    "AND place = $3";
 constexpr std::string_view give_lease_back_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE webhook_id = $1 AND lease_id = $2";
 constexpr std::string_view disable_webhook_sql =
@@ -91,6 +92,10 @@ const db::Query<DeliveryRow> list_asked_sql(
 constexpr std::string_view prune_deliveries_sql =
     "DELETE FROM webhook_deliveries WHERE delivery_id IN "
     "(SELECT delivery_id FROM webhook_deliveries WHERE at < $1 ORDER BY at LIMIT $2)";
+constexpr std::string_view bound_deliveries_sql =
+    "DELETE FROM webhook_deliveries WHERE webhook_id = $1 AND state <> 'waiting' "
+    "AND delivery_id <= (SELECT delivery_id FROM webhook_deliveries WHERE webhook_id = $1 "
+    "ORDER BY delivery_id DESC LIMIT 1 OFFSET $2)";
 
 struct SealedRow {
     WebhookId webhook_id;
@@ -209,7 +214,7 @@ bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
                    const Progress& progress) {
     return tx.run(note_progress_sql, row.webhook_id, lease, row.place, progress.sent_through,
                   progress.attempts, progress.failing_since, progress.warned, progress.next_at,
-                  progress.lease_until)
+                  progress.lease_until, progress.refusals)
                .affected == 1;
 }
 
@@ -240,6 +245,10 @@ std::vector<DeliveryRow> list_asked(db::Transaction& tx, WebhookId webhook) {
 
 std::int64_t prune_deliveries(db::Transaction& tx, Time before, std::int64_t rows_max) {
     return tx.run(prune_deliveries_sql, before, rows_max).affected;
+}
+
+void bound_deliveries(db::Transaction& tx, WebhookId webhook) {
+    tx.run(bound_deliveries_sql, webhook, deliveries_kept_max);
 }
 
 std::string secret_context(WebhookId id) { return "webhook:" + to_string(id); }

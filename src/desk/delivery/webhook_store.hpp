@@ -26,6 +26,7 @@ struct WebhookRow {
     std::int64_t sent_through = 0;
     std::int64_t place = 0;     // counts how often its owner has put it elsewhere in the stream
     std::int64_t attempts = 0;  // that failed for the event after sent_through
+    std::int64_t refusals = 0;  // those of them that were answered, and with a no
     std::optional<Time> failing_since = {};
     bool warned = false;               // its owner was told that it fails
     std::optional<Time> next_at = {};  // nothing is sent before; none: whenever there is something
@@ -40,8 +41,8 @@ struct WebhookRow {
 BOOST_DESCRIBE_STRUCT(WebhookRow, (),
                       (webhook_id, account_id, key_id, renter, host, url, types, enabled,
                        disabled_cause, sealed_secret, sealed_previous, previous_until, sent_through,
-                       place, attempts, failing_since, warned, next_at, lease_until, revision,
-                       created_at, updated_at))
+                       place, attempts, refusals, failing_since, warned, next_at, lease_until,
+                       revision, created_at, updated_at))
 
 void add_webhook(db::Transaction& tx, const WebhookRow& row);
 std::optional<WebhookRow> find_webhook(db::Transaction& tx, WebhookId id);
@@ -82,6 +83,7 @@ void end_leases(db::Transaction& tx);
 struct Progress {
     std::int64_t sent_through = 0;
     std::int64_t attempts = 0;
+    std::int64_t refusals = 0;
     std::optional<Time> failing_since = {};
     bool warned = false;
     std::optional<Time> next_at = {};
@@ -124,6 +126,9 @@ inline constexpr std::int64_t asked_max = 20;  // of a webhook, waiting
 // In the order in which they were asked for.
 std::vector<DeliveryRow> list_asked(db::Transaction& tx, WebhookId webhook);
 std::int64_t prune_deliveries(db::Transaction& tx, Time before, std::int64_t rows_max);
+// The newest of a webhook are kept, however many there were in the last days.
+inline constexpr std::int64_t deliveries_kept_max = 2'000;
+void bound_deliveries(db::Transaction& tx, WebhookId webhook);
 
 // Brings all secrets under the present key.
 void reseal(db::Database& database, crypto::Resealing& resealing);

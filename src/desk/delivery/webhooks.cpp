@@ -225,6 +225,12 @@ void Webhooks::remove(api::Call& call, const WebhookPath& path) const {
 IssuedWebhook Webhooks::rotate(api::Call& call, const WebhookPath& path) const {
     WebhookRow row = require_webhook(call, path.id);
     require_presence(call);
+    // Receivers may still have the one before, and the one before that would sign no more.
+    if (row.previous_until && *row.previous_until > call.now)
+        throw Problem(Code::conflict,
+                      fmt::format("two secrets sign until {}; until then this one cannot be "
+                                  "rotated, or receivers that have the older one hear nothing",
+                                  to_rfc3339(*row.previous_until)));
     row.sealed_previous = std::move(row.sealed_secret);
     row.previous_until = call.now + previous_secret_signs;
     row.updated_at = call.now;

@@ -7,24 +7,6 @@
 namespace berth::accounts {
 namespace {
 
-constexpr std::string_view script = R"(
-const status = document.querySelector('p');
-const button = document.querySelector('button');
-button.addEventListener('click', async () => {
-  button.disabled = true;
-  const answer = await fetch('/api/v1/auth/email/verify', {
-    method: 'POST',
-    headers: {'Content-Type': 'application/json'},
-    body: JSON.stringify({token: location.hash.slice(1)}),
-  });
-  const body = await answer.json();
-  history.replaceState(null, '', location.pathname);
-  if (!answer.ok) status.textContent = body.error.message;
-  else if (body.mfa_required) status.textContent = 'Now enter the code of your authenticator.';
-  else status.textContent = 'You are signed in.';
-});
-)";
-
 constexpr std::string_view page = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -77,13 +59,6 @@ button.addEventListener('click', async () => {
 });
 )");
     return text;
-}
-
-api::Html sign_in_page(api::Call& call) {
-    return button_page(call, {.title = "Sign in",
-                              .text = "Press the button to sign in on this device.",
-                              .button = "Sign in",
-                              .script = script});
 }
 
 }  // namespace berth::accounts

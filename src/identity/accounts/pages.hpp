@@ -24,10 +24,6 @@ struct TokenScript {
 };
 std::string token_script(const TokenScript& parts);
 
-// The token is behind the '#', which browsers do not send, and only the button's request carries
-// it: a mail scanner that opens the link signs nobody in.
-api::Html sign_in_page(api::Call& call);
-
 // Of what one agrees to by registering; it is part of what an agent signs.
 inline constexpr std::string_view terms_version = "2026-11-01";
 

@@ -1,6 +1,5 @@
 // The routes of accounts, one declaration each.
 #include "accounts/accounts.hpp"
-#include "accounts/pages.hpp"
 #include "accounts/settings.hpp"
 
 namespace berth::accounts {
@@ -102,15 +101,6 @@ void Accounts::add_sign_in_routes(Router& router) const {
                 .summary = "Who is calling, and with what.",
                 .access = Access::signed_in},
                [this](Call& call) { return sign_in_.who_am_i(call); });
-    router.add({.method = "GET",
-                .path = "/sign-in",
-                .name = "sign_in_page",
-                .group = "pages",
-                .summary = "Where the mailed link leads; its button signs in.",
-                .access = Access::anyone,
-                .work = Work::memory,
-                .cache = api::Cache::open},
-               [](Call& call) { return sign_in_page(call); });
 }
 
 void Accounts::add_factor_routes(Router& router) const {
@@ -181,6 +171,18 @@ void Accounts::add_session_routes(Router& router) const {
                 .work = Work::write,
                 .status = 204},
                [this](Call& call) { sign_in_.revoke_sessions(call); });
+    router.add({.method = "DELETE",
+                .path = "/api/v1/account/sessions/{id}",
+                .name = "revoke_session",
+                .group = "account",
+                .summary = "Ends one session of the account.",
+                .access = Access::session,
+                .work = Work::write,
+                .status = 204,
+                .errors = {{Code::not_found, "the account has no such session"}}},
+               [this](Call& call, const Path<SessionPath>& path) {
+                   sign_in_.revoke_session(call, path->id);
+               });
 }
 
 void Accounts::add_mailbox_routes(Router& router) const {

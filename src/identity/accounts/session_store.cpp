@@ -84,7 +84,8 @@ constexpr std::string_view rotate_session_sql =
     "WHERE session_id = $1 RETURNING expires_at";
 constexpr std::string_view touch_session_sql =
     "UPDATE sessions SET last_seen_at = $2 WHERE session_id = $1 AND last_seen_at < $2";
-constexpr std::string_view delete_session_sql = "DELETE FROM sessions WHERE session_id = $1";
+constexpr std::string_view delete_session_sql =
+    "DELETE FROM sessions WHERE session_id = $1 AND account_id = $2";
 constexpr std::string_view delete_sessions_sql = "DELETE FROM sessions WHERE account_id = $1";
 constexpr std::string_view delete_other_sessions_sql =
     "DELETE FROM sessions WHERE account_id = $1 AND session_id <> $2";
@@ -216,9 +217,10 @@ void touch_session(db::Transaction& tx, SessionId id, Time now) {
     tx.run(touch_session_sql, id, now);
 }
 
-void delete_session(db::Transaction& tx, AccountId account, SessionId id) {
-    tx.run(delete_session_sql, id);
+bool delete_session(db::Transaction& tx, AccountId account, SessionId id) {
+    const bool ended = tx.run(delete_session_sql, id, account).affected == 1;
     note_access_change(tx, account);
+    return ended;
 }
 
 void delete_sessions(db::Transaction& tx, AccountId account) {

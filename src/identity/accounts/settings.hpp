@@ -1,12 +1,23 @@
 // What operators may set about sign-in, and the name and address that users read.
 #pragma once
 
+#include <memory>
+
 #include "api/call.hpp"
 #include "api/settings.hpp"
 
 namespace berth::accounts {
 
 std::string parse_contact(const std::string& text);
+
+inline constexpr std::size_t logo_bytes_max = 16 * 1024;
+struct Logo {
+    std::string type{};                          // "image/png"; empty: there is none
+    std::shared_ptr<const std::string> bytes{};  // null likewise
+};
+// A picture that can run nothing: an SVG is refused, and what its first bytes say it is it must be
+// to its last.
+Logo parse_logo(const std::string& base64);
 
 struct Settings {
     static constexpr auto category = settings::Category::operations;
@@ -56,8 +67,23 @@ struct Branding {
                         {.label = "Name",
                          .help = "The name of the service that users read.",
                          .flag = "branding-name"}};
+    settings::Whole hue{
+        218,
+        {0, 359},
+        {.label = "Hue",
+         .help = "The colour of the console, as its hue; how light it is is not for operators to "
+                 "say, so that every hue can be read.",
+         .unit = "degrees",
+         .flag = "branding-hue"}};
+    settings::Parsed<Logo> logo{
+        "",
+        parse_logo,
+        {.label = "Logo",
+         .help = "A PNG or WebP picture of at most 16 KiB, in base64; it is shown 24 pixels high. "
+                 "Empty: none.",
+         .flag = "branding-logo"}};
 };
-BOOST_DESCRIBE_STRUCT(Branding, (), (name))
+BOOST_DESCRIBE_STRUCT(Branding, (), (name, hue, logo))
 
 inline const std::string& brand(const api::Call& call) { return *call.settings<Branding>().name; }
 

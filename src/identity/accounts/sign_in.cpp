@@ -117,6 +117,17 @@ void SignIn::revoke_sessions(api::Call& call) const {
     notices_.send(call, {call.caller.account, "end_sessions", "all sessions were ended"});
 }
 
+void SignIn::revoke_session(api::Call& call, SessionId id) const {
+    if (id.uuid == call.caller.credential_id) return sessions_.close(call);
+    if (!delete_session(call.tx(), call.caller.account, id))
+        throw Problem(Code::not_found, "the account has no such session");
+    audit::record(call.context(), {.actor = audit::Actor::of(call.caller.account),
+                                   .action = "end_session",
+                                   .target = {"account", to_string(call.caller.account)},
+                                   .changes = {{"session", to_string(id), std::nullopt}},
+                                   .request = call.request_id});
+}
+
 WhoAmI SignIn::who_am_i(api::Call& call) const {
     const auto account = find_account(call.tx(), call.caller.account);
     require(account.has_value(), "a caller has an account");

@@ -25,6 +25,7 @@ public:
     SignedIn second_factor(api::Call& call, const SecondFactor& request) const;
     void sign_out(api::Call& call) const;
     void revoke_sessions(api::Call& call) const;
+    void revoke_session(api::Call& call, SessionId id) const;
     WhoAmI who_am_i(api::Call& call) const;
 
     CodeSent send_step_up_code(api::Call& call) const;

@@ -133,7 +133,8 @@ std::optional<Time> rotate_session(db::Transaction& tx, const Rotation& rotation
 void touch_session(db::Transaction& tx, SessionId id, Time now);
 // Whoever is served for long under a session or key that ends is looked at again (see
 // access_changes.hpp).
-void delete_session(db::Transaction& tx, AccountId account, SessionId id);
+// False: the account has no such session.
+bool delete_session(db::Transaction& tx, AccountId account, SessionId id);
 void delete_sessions(db::Transaction& tx, AccountId account);
 void delete_other_sessions(db::Transaction& tx, AccountId account, SessionId kept);
 // Counts a guess at the second factor; how many there were since the last right one. Empty when the

@@ -236,6 +236,11 @@ constexpr auto wire_docs(const OpenedSession*) {
     });
 }
 
+struct SessionPath {
+    SessionId id;
+};
+BOOST_DESCRIBE_STRUCT(SessionPath, (), (id))
+
 // Second factor
 
 struct NewTotp {

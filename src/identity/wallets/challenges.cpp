@@ -75,27 +75,33 @@ void verify(api::Call& call, const accounts::Site& site, const crypto::SiweProof
 Challenges::Nonce Challenges::issue_nonce(api::Call& call, const Scope& scope) const {
     const Challenge challenge = new_challenge(call, scope);
     add_challenge(call.tx(), challenge);
-    return {challenge.nonce, challenge.expires_at};
+    return {challenge.nonce, challenge.issued_at, challenge.expires_at};
 }
 
-Challenges::Text Challenges::issue_text(api::Call& call, const Scope& scope,
-                                        const Wanted& wanted) const {
-    Challenge challenge = new_challenge(call, scope);
+std::string Challenges::text_of(const Nonce& nonce, const Wanted& wanted) const {
     crypto::SiweMessage message;
     message.domain = site_.domain;
     message.address = wanted.address;
     message.statement = wanted.statement;
     message.uri = site_.base_url;
     message.chain_id = base_chain_id;
-    message.nonce = challenge.nonce;
-    message.issued_at = crypto::SiweTime::of(challenge.issued_at);
-    message.expiration_time = crypto::SiweTime::of(challenge.expires_at);
+    message.nonce = nonce.nonce;
+    message.issued_at = crypto::SiweTime::of(nonce.issued_at);
+    message.expiration_time = crypto::SiweTime::of(nonce.expires_at);
     message.resources = wanted.resources;
     const auto text = crypto::write_siwe(message);
     require(text.has_value(), "a challenge of ours is a well-formed message");
-    challenge.bound_to = bound_to(scope, *text);
+    return *text;
+}
+
+Challenges::Text Challenges::issue_text(api::Call& call, const Scope& scope,
+                                        const Wanted& wanted) const {
+    Challenge challenge = new_challenge(call, scope);
+    const std::string text =
+        text_of({challenge.nonce, challenge.issued_at, challenge.expires_at}, wanted);
+    challenge.bound_to = bound_to(scope, text);
     add_challenge(call.tx(), challenge);
-    return {*text, challenge.expires_at};
+    return {text, challenge.expires_at};
 }
 
 bool Challenges::is_open(api::Call& call, const Scope& scope,

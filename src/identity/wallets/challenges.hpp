@@ -25,6 +25,7 @@ public:
     // A nonce for a text that the wallet's own software writes.
     struct Nonce {
         std::string nonce;
+        Time issued_at;
         Time expires_at;
     };
     Nonce issue_nonce(api::Call& call, const Scope& scope) const;
@@ -39,6 +40,8 @@ public:
         std::string text;
         Time expires_at;
     };
+    // The text with this nonce, for a wallet whose software writes none.
+    std::string text_of(const Nonce& nonce, const Wanted& wanted) const;
     Text issue_text(api::Call& call, const Scope& scope, const Wanted& wanted) const;
 
     // Whether a text names a nonce that this owner could redeem now; nothing is spent.

@@ -32,7 +32,9 @@ void Wallets::add_routes(api::Router& router) const {
                 .step_up = StepUp::wallet,
                 .idempotent = true,
                 .status = 201},
-               [this](Call& call) { return make_nonce(call); });
+               [this](Call& call, const api::Query<NonceQuery>& query) {
+                   return make_nonce(call, *query);
+               });
     router.add_asking(
         {.method = "POST",
          .path = "/api/v1/wallets/link",

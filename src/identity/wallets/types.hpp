@@ -13,14 +13,28 @@ inline constexpr std::int64_t base_chain_id = 8453;
 
 using BindingId = Id<struct BindingTag>;
 
+struct NonceQuery {
+    std::optional<wire::EvmAddress> address;
+};
+BOOST_DESCRIBE_STRUCT(NonceQuery, (), (address))
+constexpr auto wire_docs(const NonceQuery*) {
+    return std::to_array<wire::Doc>({
+        {"address", "The wallet to be linked: then the whole message to sign is written for it.",
+         "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
+    });
+}
+
 struct WalletNonce {
     std::string nonce;
     Time expires_at;
+    std::optional<std::string> message;
 };
-BOOST_DESCRIBE_STRUCT(WalletNonce, (), (nonce, expires_at))
+BOOST_DESCRIBE_STRUCT(WalletNonce, (), (nonce, expires_at, message))
 constexpr auto wire_docs(const WalletNonce*) {
     return std::to_array<wire::Doc>({
         {"nonce", "To be put into one EIP-4361 message within five minutes.", "k5Zr8uQ2xW0v"},
+        {"message", "The EIP-4361 text for the wallet that was named, to be signed exactly.",
+         "berth.example wants you to sign in with your Ethereum account: …"},
     });
 }
 

@@ -40,10 +40,18 @@ std::optional<Bytes> contract_signature(std::string_view text) {
 
 }  // namespace
 
-WalletNonce Wallets::make_nonce(api::Call& call) const {
+WalletNonce Wallets::make_nonce(api::Call& call, const NonceQuery& query) const {
+    std::optional<crypto::Address> address;
+    if (query.address) {
+        address = crypto::parse_address(query.address->value);
+        if (!address) throw Problem(Code::invalid_input, "query.address: has a wrong checksum");
+    }
     call.require_step_up();
     const auto issued = challenges_.issue_nonce(call, scope_of(call));
-    return {issued.nonce, issued.expires_at};
+    WalletNonce made{issued.nonce, issued.expires_at, {}};
+    if (address)
+        made.message = challenges_.text_of(issued, {*address, "Link this wallet to my account."});
+    return made;
 }
 
 // Only for a text that could be redeemed, so that strangers' words make nobody ask the chain.

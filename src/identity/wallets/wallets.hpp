@@ -26,7 +26,7 @@ public:
 
     void add_routes(api::Router& router) const;
 
-    WalletNonce make_nonce(api::Call& call) const;
+    WalletNonce make_nonce(api::Call& call, const NonceQuery& query) const;
     // Asks the contract where no key has signed.
     using LinkFacts = Challenges::Contract;
     std::function<LinkFacts()> prepare_link(api::Call& call, const LinkWallet& request) const;

@@ -3,6 +3,7 @@
 
 #include "api/router.hpp"
 #include "catalog/follower.hpp"
+#include "catalog/page_types.hpp"
 #include "db/migrate.hpp"
 
 namespace berth::catalog {
@@ -17,7 +18,9 @@ public:
 
     wire::Rendered<api::Page<OfferSummary>> list(const api::Call& call,
                                                  const OffersQuery& query) const;
-    Explanation explain(const api::Call& call, const OffersQuery& query) const;
+    // The same with more filters, and figures of all that pass.
+    CatalogPage browse(const api::Call& call, const CatalogQuery& query) const;
+    Explanation explain(const api::Call& call, const CatalogQuery& query) const;
     // One that is on the market, also of a machine that has not passed its test.
     wire::Rendered<OfferSummary> show(const api::Call& call, OfferId id,
                                       const OneOfferQuery& query) const;

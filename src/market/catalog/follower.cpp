@@ -304,6 +304,8 @@ std::optional<Listing> Follower::listing_of(const OfferRow& row,
     listing.verification_level = row.verification_level;
     listing.continent = row.continent;
     listing.model = row.gpu_model.value_or("");
+    listing.model_key = row.gpu_model_key.value_or("");
+    listing.availability_class = row.availability_class;
     listing.listed_at = row.listed_at.value_or(row.available_from);
     listing.rate_micro_per_hour = row.rate_micro_per_hour.value;
     listing.download_mbps_milli = row.download_mbps_milli;
@@ -410,9 +412,11 @@ void Follower::publish(Time now) {
         }
         recent_ = std::make_shared<const Index>(std::move(listings));
         changes_are_new_ = false;
+        changed_at_ = now;
     }
     auto next = std::make_unique<Snapshot>();
     next->loaded = true;
+    next->changed_at = changed_at_;
     next->shards[0] = make_shard(base_, &superseded_, pulses_, {now, heard_since_});
     next->shards[1] = make_shard(recent_, nullptr, pulses_, {now, heard_since_});
     next->measures = measures_;

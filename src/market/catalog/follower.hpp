@@ -133,6 +133,7 @@ private:
     Bitmap superseded_;
     std::unordered_map<OfferId, Change> changes_;
     bool changes_are_new_ = false;
+    Time changed_at_;  // when the last of them was taken up
     std::future<Rebuilt> rebuilding_;
 
     std::mutex known_mutex_;  // a rebuild runs beside looks

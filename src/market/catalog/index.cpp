@@ -93,10 +93,15 @@ std::vector<Index::Entry> Index::sort_into_cells(const std::vector<Listing>& lis
     entries.reserve(listings.size());
     for (std::uint32_t i = 0; i < listings.size(); ++i) {
         const Listing& listing = listings[i];
-        const auto [found, added] =
-            numbers.emplace(lower(listing.model), static_cast<std::uint32_t>(models_.size()));
-        if (added) models_.push_back(found->first);
-        Kind kind = kind_of(listing.verification_level) | kind_of(listing.tier);
+        const std::string model = lower(listing.model);
+        const auto [found, added] = numbers.emplace(model + '\n' + listing.model_key,
+                                                    static_cast<std::uint32_t>(models_.size()));
+        if (added) {
+            models_.push_back(model);
+            gpu_models_.push_back({listing.model, listing.model_key});
+        }
+        Kind kind = kind_of(listing.verification_level) | kind_of(listing.tier) |
+                    kind_of(listing.availability_class);
         if (listing.admitted) kind |= kind_admitted;
         if (listing.continent) kind |= kind_of(*listing.continent);
         entries.push_back({found->second, kind, listing.offer_id, i});
@@ -169,6 +174,18 @@ void Index::sort_orders() {
             of_cells_[order][next[step.cell]++] = step;
         }
     }
+}
+
+std::uint32_t Index::model(std::uint32_t slot) const {
+    const auto after =
+        std::upper_bound(cells_.begin(), cells_.end(), slot,
+                         [](std::uint32_t than, const Cell& cell) { return than < cell.begin; });
+    return std::prev(after)->model;
+}
+
+std::int64_t Index::rate_micro_per_gpu_hour(std::uint32_t slot) const {
+    return static_cast<std::int64_t>(key(order_of(Sort::price_asc), slot)) /
+           std::max(fits_[slot].gpu_count, std::int64_t{1});
 }
 
 std::optional<std::uint32_t> Index::find(OfferId id) const {

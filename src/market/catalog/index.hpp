@@ -1,8 +1,8 @@
 // An immutable index over offers. Offers that agree in everything that has few values (model,
-// continent, tier, level, whether they passed) make a cell. Every order of the catalog is kept over
-// all offers and once more within each cell, and a step of an order carries what filters ask, so
-// that a walk reads memory in a row. The texts that are sent lie in one block. Nothing here knows
-// time, heartbeats or requests.
+// continent, tier, level, class, whether they passed) make a cell. Every order of the catalog is
+// kept over all offers and once more within each cell, and a step of an order carries what filters
+// ask, so that a walk reads memory in a row. The texts that are sent lie in one block. Nothing here
+// knows time, heartbeats or requests.
 #pragma once
 
 #include <array>
@@ -49,6 +49,14 @@ inline constexpr Kind kind_admitted = 1;
 constexpr Kind kind_of(VerificationLevel level) { return Kind{2} << static_cast<Kind>(level); }
 constexpr Kind kind_of(Tier tier) { return Kind{16} << static_cast<Kind>(tier); }
 constexpr Kind kind_of(Continent continent) { return Kind{64} << static_cast<Kind>(continent); }
+constexpr Kind kind_of(machines::AvailabilityClass sold_as) {
+    return Kind{8192} << static_cast<Kind>(sold_as);
+}
+
+struct GpuModel {
+    std::string name;  // as a driver spells it
+    std::string key;   // of the known model that it is; empty of others
+};
 
 struct Cell {
     std::uint32_t model = 0;
@@ -83,7 +91,11 @@ public:
     }
 
     std::span<const Cell> cells() const { return cells_; }
-    std::span<const std::string> models() const { return models_; }  // in lower case
+    std::span<const std::string> models() const { return models_; }       // in lower case
+    std::span<const GpuModel> gpu_models() const { return gpu_models_; }  // the same, as they are
+    // Its place among the models.
+    std::uint32_t model(std::uint32_t slot) const;
+    std::int64_t rate_micro_per_gpu_hour(std::uint32_t slot) const;
     std::span<const Step> all(std::size_t order) const { return of_all_[order]; }
     std::span<const Step> within(const Cell& cell, std::size_t order) const {
         return std::span(of_cells_[order]).subspan(cell.begin, cell.end - cell.begin);
@@ -122,6 +134,7 @@ private:
     std::vector<std::array<std::uint64_t, orders>> keys_;
     std::vector<Cell> cells_;
     std::vector<std::string> models_;
+    std::vector<GpuModel> gpu_models_;
     std::array<std::vector<Step>, orders> of_all_;
     std::array<std::vector<Step>, orders> of_cells_;
     std::array<std::vector<std::uint64_t>, ranges> part_begins_;  // of all parts but the first

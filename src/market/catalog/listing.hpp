@@ -32,7 +32,9 @@ struct Listing {
     Tier tier = Tier::container;
     VerificationLevel verification_level = VerificationLevel::unverified;
     std::optional<Continent> continent;
-    std::string model;  // of the first device; empty when it has none
+    std::string model;      // of the first device; empty when it has none
+    std::string model_key;  // of the known model that it is; empty of others
+    machines::AvailabilityClass availability_class = machines::AvailabilityClass::dedicated;
     Time listed_at;
     std::int64_t rate_micro_per_hour = 0;
     std::optional<std::int64_t> download_mbps_milli;

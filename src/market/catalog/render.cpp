@@ -66,6 +66,21 @@ void append_fitting(std::string& out, const offers::FitMachine& machine,
     out += ']';
 }
 
+void append_market_price(std::string& out, const Found& found, const Snapshot& snapshot) {
+    const std::size_t shard = snapshot.shards[0].index.get() == found.index ? 0 : 1;
+    const Prices& prices = snapshot.prices();
+    const auto model = prices.number(shard, found.index->model(found.slot));
+    const auto median = model ? prices.models()[*model].median : std::nullopt;
+    out += R"(,"market_price_micro_per_gpu_hour":)";
+    if (!median) {
+        out += "null";
+        return;
+    }
+    out += '"';
+    append_number(out, median->value);
+    out += '"';
+}
+
 }  // namespace
 
 std::string item_text(const OfferSummary& offer) {
@@ -89,6 +104,7 @@ void append_item(std::string& out, const Found& found, const Pulses& pulses, con
         append_start(out, index.warm(found.slot), *ending.template_asked);
     }
     if (ending.templates != nullptr) append_fitting(out, index.fit(found.slot), *ending.templates);
+    if (ending.market != nullptr) append_market_price(out, found, *ending.market);
     out += '}';
 }
 

@@ -15,6 +15,7 @@ struct Ending {
     std::int64_t platform_fee_bps = 0;
     const Measure* template_asked = nullptr;          // adds `fit`, `time_to_ready`
     const std::vector<Measure>* templates = nullptr;  // adds `fits_template_ids`
+    const Snapshot* market = nullptr;                 // adds `market_price_micro_per_gpu_hour`
 };
 
 void append_item(std::string& out, const Found& found, const Pulses& pulses, const Ending& ending);

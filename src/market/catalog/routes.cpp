@@ -23,16 +23,29 @@ void Catalog::add_routes(api::Router& router) const {
 
     router.add(
         {.method = "GET",
+         .path = "/api/v1/catalog",
+         .name = "browse_catalog",
+         .group = "catalog",
+         .summary = "Offers by the filters of /offers and more, beside the price of the market, "
+                    "with figures of all that pass.",
+         .access = Access::anyone,
+         .work = Work::blocking,
+         .errors = {{Code::not_found, "no published template has that template_id"}},
+         .cache = Cache::open},
+        [this](Call& call, const Query<CatalogQuery>& query) { return browse(call, *query); });
+
+    router.add(
+        {.method = "GET",
          .path = "/api/v1/offers/explain",
          .name = "explain_offers",
          .group = "catalog",
-         .summary = "Why a search finds what it finds: what each filter of the same query "
+         .summary = "Why /offers or /catalog finds what it finds: what each filter of the query "
                     "removes, and the offers that come nearest.",
          .access = Access::anyone,
          .work = Work::blocking,
          .errors = {{Code::not_found, "no published template has that template_id"}},
          .cache = Cache::open},
-        [this](Call& call, const Query<OffersQuery>& query) { return explain(call, *query); });
+        [this](Call& call, const Query<CatalogQuery>& query) { return explain(call, *query); });
 
     router.add({.method = "GET",
                 .path = "/api/v1/offers/{id}",

@@ -18,7 +18,10 @@ constexpr std::array<Filter, filters_count> filters{Filter::include_unverified,
                                                     Filter::model,
                                                     Filter::tier,
                                                     Filter::backend,
-                                                    Filter::continent};
+                                                    Filter::continent,
+                                                    Filter::class_,
+                                                    Filter::min_vram_gib,
+                                                    Filter::fits_only};
 
 bool comes_before(const Found& a, const Found& b) {
     const auto rank = [](const Found& found) {
@@ -48,9 +51,10 @@ Mark mark_from_key(std::string_view key) {
     return {key.front() != '\0', {load_big_endian(key.data() + 1), {*id}}};
 }
 
-Search::Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now)
-    : snapshot_(snapshot), pulses_(pulses), query_(query), now_(now) {
-    for (const Shard& shard : snapshot_.shards) sieves_.emplace_back(*shard.index, query_);
+Search::Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now,
+               const Beyond& beyond)
+    : snapshot_(snapshot), pulses_(pulses), query_(query), beyond_(beyond), now_(now) {
+    for (const Shard& shard : snapshot_.shards) sieves_.emplace_back(*shard.index, query_, beyond_);
 }
 
 std::vector<Found> Search::page(const std::optional<Mark>& after, std::size_t limit) const {
@@ -95,7 +99,7 @@ Search::Reasons Search::reasons(std::size_t nearest_max) const {
     reasons.listed = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
     reasons.matching = counts[0];
     for (const Filter filter : filters) {
-        if (!is_active(query_, filter)) continue;
+        if (!is_active(query_, beyond_, filter)) continue;
         std::size_t removed = 0;
         for (Misses misses = 0; misses < misses_end; ++misses)
             if ((misses & miss(filter)) != 0) removed += counts[misses];
@@ -112,6 +116,38 @@ Search::Reasons Search::reasons(std::size_t nearest_max) const {
               [](const auto& a, const auto& b) { return comes_before(a.second, b.second); });
     reasons.nearest.resize(std::min(reasons.nearest.size(), nearest_max));
     return reasons;
+}
+
+// Every listed offer is counted; the clock is asked about those alone that pass.
+Search::Overview Search::overview() const {
+    const Prices& prices = snapshot_.prices();
+    Overview overview;
+    overview.models.resize(prices.models().size());
+    const auto count = [](Overview::Model& model, std::int64_t rate) {
+        ++model.count;
+        model.lowest_micro_per_gpu_hour = std::min(model.lowest_micro_per_gpu_hour, rate);
+    };
+    for (std::size_t i = 0; i < sieves_.size(); ++i) {
+        const Shard& shard = snapshot_.shards[i];
+        const Index& index = *shard.index;
+        for (std::uint32_t number = 0; number < index.cells().size(); ++number) {
+            const Cell& cell = index.cells()[number];
+            const Misses of_cell = sieves_[i].of_cell(number) & ~far_away;
+            const bool is_counted = (of_cell & ~miss(Filter::model)) == 0;
+            const auto model = prices.number(i, cell.model);
+            for (const Step& step : index.within(cell, gpus_desc)) {
+                if (!shard.listed.test(step.slot)) continue;
+                ++overview.listed;
+                if (!is_counted || sieves_[i].of_step(step) != 0 ||
+                    !is_timely(index, step.slot, pulses_, now_))
+                    continue;
+                const std::int64_t rate = index.rate_micro_per_gpu_hour(step.slot);
+                if (of_cell == 0) count(overview.all, rate);
+                if (model) count(overview.models[*model], rate);
+            }
+        }
+    }
+    return overview;
 }
 
 }  // namespace berth::catalog

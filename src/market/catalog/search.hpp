@@ -1,6 +1,8 @@
 // A query against one snapshot.
 #pragma once
 
+#include <limits>
+
 #include "catalog/sieve.hpp"
 #include "catalog/snapshot.hpp"
 
@@ -25,7 +27,8 @@ struct Found {
 class Search {
 public:
     // All of them outlive it.
-    Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now);
+    Search(const Snapshot& snapshot, const Pulses& pulses, const OffersQuery& query, Time now,
+           const Beyond& beyond = {});
 
     std::vector<Found> page(const std::optional<Mark>& after, std::size_t limit) const;
 
@@ -37,6 +40,18 @@ public:
     };
     Reasons reasons(std::size_t nearest_max) const;
 
+    // Figures of all that passes, on whatever page.
+    struct Overview {
+        struct Model {
+            std::size_t count = 0;
+            std::int64_t lowest_micro_per_gpu_hour = std::numeric_limits<std::int64_t>::max();
+        };
+        std::size_t listed = 0;  // before any filter
+        Model all;
+        std::vector<Model> models;  // as Prices has them; what passes all filters but `model`
+    };
+    Overview overview() const;
+
 private:
     // Those that miss these filters and no others.
     std::vector<Found> first(Misses misses, const std::optional<Place>& after,
@@ -45,6 +60,7 @@ private:
     const Snapshot& snapshot_;
     const Pulses& pulses_;
     const OffersQuery& query_;
+    const Beyond beyond_;
     const Time now_;
     std::vector<Sieve> sieves_;  // one for each shard
 };

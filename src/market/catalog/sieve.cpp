@@ -39,9 +39,15 @@ std::uint64_t least_download(std::int64_t mbps) {
     return descending(std::min(mbps, std::numeric_limits<std::int64_t>::max() / scale) * scale);
 }
 
+// The key of the least memory that rounds up to so many GiB.
+std::uint64_t least_memory(std::int64_t gib) {
+    constexpr std::int64_t bytes_per_gib = 1 << 30;
+    return descending(gib == 0 ? 0 : (gib - 1) * bytes_per_gib + 1);
+}
+
 }  // namespace
 
-bool is_active(const OffersQuery& query, Filter filter) {
+bool is_active(const OffersQuery& query, const Beyond& beyond, Filter filter) {
     switch (filter) {
         case Filter::include_unverified: return !query.include_unverified.value_or(false);
         case Filter::verification_level: return query.verification_level.has_value();
@@ -52,18 +58,25 @@ bool is_active(const OffersQuery& query, Filter filter) {
         case Filter::tier: return query.tier.has_value();
         case Filter::backend: return query.backend.has_value();
         case Filter::continent: return query.continent.has_value();
+        case Filter::class_: return beyond.sold_as.has_value();
+        case Filter::min_vram_gib: return beyond.min_vram_gib.has_value();
+        case Filter::fits_only: return beyond.must_fit != nullptr;
     }
     return false;
 }
 
-Sieve::Sieve(const Index& index, const OffersQuery& query) : index_(index) {
-    if (is_active(query, Filter::include_unverified))
+Sieve::Sieve(const Index& index, const OffersQuery& query, const Beyond& beyond)
+    : index_(index), must_fit_(beyond.must_fit) {
+    if (is_active(query, beyond, Filter::include_unverified))
         kinds_[0] = {miss(Filter::include_unverified), kind_admitted};
     if (query.verification_level)
         kinds_[1] = {miss(Filter::verification_level), catalog::kind_of(*query.verification_level)};
     if (query.tier) kinds_[2] = {miss(Filter::tier), catalog::kind_of(*query.tier)};
     if (query.continent) kinds_[3] = {miss(Filter::continent), kind_of(*query.continent)};
     if (query.near) kinds_[4] = {far_away, kind_of(*query.near)};
+    if (beyond.sold_as) kinds_[5] = {miss(Filter::class_), catalog::kind_of(*beyond.sold_as)};
+    if (beyond.min_vram_gib)
+        memory_ = {miss(Filter::min_vram_gib), least_memory(*beyond.min_vram_gib)};
     if (query.max_rate_micro_per_hour)
         cut(rates, Filter::max_rate_micro_per_hour,
             static_cast<std::uint64_t>(query.max_rate_micro_per_hour->value));
@@ -97,6 +110,7 @@ Sieve::KeySpan Sieve::key_span(std::size_t order, Misses misses) const {
     };
     keep(ranges_[rates], order_of(Sort::price_asc));
     keep(ranges_[downloads], order_of(Sort::net_desc));
+    keep(memory_, order_of(Sort::vram_desc));
     const Range& rate = ranges_[rates];
     if (rate.miss != 0 && order == order_of(Sort::price_desc)) {
         const std::uint64_t dearest = descending(static_cast<std::int64_t>(rate.key_max));

@@ -2,10 +2,7 @@
 // and the templates. Made anew about twice a second, out of parts that are mostly the same.
 #pragma once
 
-#include <memory>
-
-#include "catalog/bitmap.hpp"
-#include "catalog/index.hpp"
+#include "catalog/prices.hpp"
 #include "catalog/pulses.hpp"
 #include "offers/template_types.hpp"
 
@@ -19,16 +16,14 @@ struct Measure {
     std::optional<offers::TimeToReady> usual_start = {};  // where enough were measured
 };
 
-// An index with what holds at a moment: which of its offers are current and were heard lately.
-struct Shard {
-    std::shared_ptr<const Index> index = std::make_shared<const Index>();
-    Bitmap listed;  // current, within their time, and heard from
-};
-
 struct Snapshot {
     bool loaded = false;  // false until the database was read for the first time
-    std::array<Shard, 2> shards;
+    Time changed_at;      // when an offer last came, went or changed
+    Shards shards;
     std::vector<Measure> measures;  // by id
+    LatePrices late_prices;
+
+    const Prices& prices() const { return late_prices.of(shards); }
 };
 
 // Whether an offer can be rented at this moment, as far as time tells. A listed offer may have

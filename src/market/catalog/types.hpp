@@ -171,7 +171,7 @@ constexpr auto wire_docs(const OfferStart*) {
     });
 }
 
-// The last five are not the same in every answer: see render.hpp.
+// The last six are not the same in every answer: see render.hpp.
 struct OfferSummary {
     OfferId offer_id;
     wire::Decimal offer_version;
@@ -212,6 +212,7 @@ struct OfferSummary {
     std::optional<OfferFit> fit;
     std::optional<OfferStart> time_to_ready;
     std::optional<std::vector<offers::TemplateId>> fits_template_ids;
+    std::optional<wire::Nullable<Micro>> market_price_micro_per_gpu_hour;
 };
 BOOST_DESCRIBE_STRUCT(OfferSummary, (),
                       (offer_id, offer_version, model, gpu_model_key, gpu_count,
@@ -221,7 +222,8 @@ BOOST_DESCRIBE_STRUCT(OfferSummary, (),
                        accepts_custom_images, runtime, listed_at, vram_bytes, ram_bytes, disk_bytes,
                        cpu_cores, download_mbps, upload_mbps, gpu_mem_bw_gbps, tflops,
                        ai_speed_tok_s, driver_version, cuda_max, reliability, uptime_bps,
-                       platform_fee_bps, last_seen_age_s, fit, time_to_ready, fits_template_ids))
+                       platform_fee_bps, last_seen_age_s, fit, time_to_ready, fits_template_ids,
+                       market_price_micro_per_gpu_hour))
 constexpr auto wire_docs(const OfferSummary*) {
     return std::to_array<wire::Doc>({
         {"offer_version", "Grows with every edit of the offer.", "3"},
@@ -265,6 +267,10 @@ constexpr auto wire_docs(const OfferSummary*) {
         {"fit", "With template_id alone."},
         {"time_to_ready", "With template_id alone: how soon it would answer."},
         {"fits_template_ids", "With fits_for alone."},
+        {"market_price_micro_per_gpu_hour",
+         "In the catalog alone: the median of what listed offers of this GPU model ask; null where "
+         "there are fewer than three.",
+         "390000"},
     });
 }
 
@@ -279,9 +285,13 @@ enum class Filter {
     tier,
     backend,
     continent,
+    class_,
+    min_vram_gib,
+    fits_only,
 };
 BOOST_DESCRIBE_ENUM(Filter, include_unverified, verification_level, min_bandwidth_mbps,
-                    max_rate_micro_per_hour, gpu_count, model, tier, backend, continent)
+                    max_rate_micro_per_hour, gpu_count, model, tier, backend, continent, class_,
+                    min_vram_gib, fits_only)
 
 struct RemovedBy {
     Filter filter = Filter::include_unverified;

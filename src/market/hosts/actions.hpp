@@ -1,6 +1,7 @@
 // What operators do to a machine: put it aside, let it come back, vouch for it, retire it.
 #pragma once
 
+#include "api/preview.hpp"
 #include "api/router.hpp"
 #include "hosts/action_types.hpp"
 #include "rentals/rentals.hpp"
@@ -14,6 +15,8 @@ public:
     void add_routes(api::Router& router) const;
 
     MachineActionTaken act(api::Call& call, MachineId id, const MachineActionWish& wish) const;
+    // The same, in a transaction that is undone; it asks for no step-up.
+    api::ActionPreview preview(api::Call& call, MachineId id, const MachineActionWish& wish) const;
 
 private:
     std::string carry_out(api::Call& call, machines::Machine& machine,

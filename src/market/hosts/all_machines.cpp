@@ -31,20 +31,21 @@ BOOST_DESCRIBE_STRUCT(AllMachinesRow, (),
                        quarantined_by, job_id, last_healthy_at, enrolled_at, changed_at,
                        retired_at))
 
+const std::string machines_sql =
+    "SELECT {} FROM (SELECT m.machine_id, m.owner, m.label, m.state, m.version, m.gpu_model, "
+    "m.gpu_count, m.verification_level, m.offer_state, m.qualify_state, m.qualify_reason, "
+    "m.quarantined_by, m.job_id, h.last_healthy_at, m.enrolled_at, m.changed_at, m.retired_at "
+    "FROM machines AS m LEFT JOIN machine_health AS h ON h.machine_id = m.machine_id ";
 db::Query<AllMachinesRow> machines_of_all(const std::string& which) {
     return db::Query<AllMachinesRow>(
-        "SELECT {} FROM (SELECT m.machine_id, m.owner, m.label, m.state, m.version, m.gpu_model, "
-        "m.gpu_count, m.verification_level, m.offer_state, m.qualify_state, m.qualify_reason, "
-        "m.quarantined_by, m.job_id, h.last_healthy_at, m.enrolled_at, m.changed_at, m.retired_at "
-        "FROM machines AS m LEFT JOIN machine_health AS h ON h.machine_id = m.machine_id "
-        "WHERE m.machine_id < $1 AND " +
-        which +
+        machines_sql + "WHERE m.machine_id < $1 AND " + which +
         " AND (m.state = $3 OR $3 IS NULL) AND (m.offer_state = $4 OR $4 IS NULL) "
         "AND (m.qualify_state = $5 OR $5 IS NULL) AND (m.retired_at IS NULL) <> ($6 = 1) "
         "ORDER BY m.machine_id DESC LIMIT $7) AS page ORDER BY machine_id DESC");
 }
 const auto machines_of_all_sql = machines_of_all("$2 IS NULL");
 const auto machines_of_one_sql = machines_of_all("m.owner = $2");
+const db::Query<AllMachinesRow> one_machine_sql(machines_sql + "WHERE m.machine_id = $1) AS one");
 
 AdminMachine shown_to_operator(const AllMachinesRow& row) {
     AdminMachine machine;
@@ -75,6 +76,9 @@ api::Page<AdminMachine> list_all_machines(api::Call& call, const AdminMachinesQu
     filters.cursor.reset();
     filters.limit.reset();
     const api::Pager pager(call.cursors, {"operators' machines", wire::encode(filters)}, query);
+    if (query.machine)
+        return pager.page(call.tx().fetch(one_machine_sql, *query.machine),
+                          &AllMachinesRow::machine_id, shown_to_operator);
     MachineId last;
     last.uuid.bytes.fill(static_cast<char>(0xff));
     const auto rows = call.tx().fetch(query.owner ? machines_of_one_sql : machines_of_all_sql,

@@ -11,12 +11,14 @@ struct AdminMachinesQuery {
     std::optional<std::string> cursor;
     std::optional<api::PageLimit> limit;
     std::optional<AccountId> owner;
+    std::optional<MachineId> machine;
     std::optional<machines::MachineState> state;
     std::optional<machines::OfferState> offer;
     std::optional<machines::QualifyState> test;
     std::optional<bool> retired;
 };
-BOOST_DESCRIBE_STRUCT(AdminMachinesQuery, (), (cursor, limit, owner, state, offer, test, retired))
+BOOST_DESCRIBE_STRUCT(AdminMachinesQuery, (),
+                      (cursor, limit, owner, machine, state, offer, test, retired))
 constexpr auto wire_docs(const AdminMachinesQuery*) {
     return std::to_array<wire::Doc>({
         {"cursor",
@@ -24,6 +26,7 @@ constexpr auto wire_docs(const AdminMachinesQuery*) {
          "first page."},
         {"limit", "How many items at most.", "50", "20"},
         {"owner", "Only machines of this account."},
+        {"machine", "Only this one, also when it is out of service; no other filter counts then."},
         {"state", "Only machines in this state.", "QUARANTINED"},
         {"offer", "Only machines whose offer is in this state.", "listed"},
         {"test", "Only machines whose test stands so.", "needs_attention"},

@@ -8,8 +8,8 @@
 #include "audit/audit.hpp"
 #include "base/check.hpp"
 #include "hosts/store.hpp"
-#include "ledger/ledger.hpp"
 #include "machines/commands.hpp"
+#include "machines/figures.hpp"
 #include "machines/qualification.hpp"
 #include "machines/states.hpp"
 #include "offers/offers.hpp"
@@ -27,17 +27,6 @@ std::optional<wire::Decimal> decimal(const std::optional<T>& value) {
     return value ? std::optional(wire::Decimal{*value}) : std::nullopt;
 }
 
-ledger::Job booked_job(db::Transaction& tx, JobId id) {
-    const auto job = ledger::find_job(tx, id);
-    require(job.has_value(), "every rental has its hold in the ledger");
-    return *job;
-}
-
-// What was posted to the host for a job, less what was taken back.
-Micro earned_with(const ledger::Job& job) {
-    return (job.charged - job.fee) - (job.refunded - job.fee_refunded);
-}
-
 std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
     std::vector<RecentJob> shown;
     for (const rentals::PastJob& job : rentals::past_jobs(tx, machine, recent_jobs_max)) {
@@ -52,7 +41,8 @@ std::vector<RecentJob> recent_jobs(db::Transaction& tx, MachineId machine) {
                          .earned_micro = earned_with(booked),
                          .payout_delay_hours = wire::Integer<0, 100'000>{booked.payout_delay_hours},
                          .failure = wire::Nullable<rentals::Failure>(job.failure),
-                         .clean_error = wire::Nullable<std::string>(job.clean_error)});
+                         .clean_error = wire::Nullable<std::string>(job.clean_error),
+                         .end_reason = wire::Nullable<rentals::EndReason>(job.end_reason)});
     }
     return shown;
 }
@@ -142,7 +132,39 @@ wire::Nullable<TelemetryShown> telemetry_of(db::Transaction& tx, MachineId id, T
                           told.gpus};
 }
 
+wire::Nullable<ShareBps> share(std::int64_t part, std::int64_t whole) {
+    constexpr std::int64_t all_bps = 10'000;
+    if (whole <= 0) return std::nullopt;
+    return ShareBps{std::min(part * all_bps / whole, all_bps)};
+}
+
+MachineHours hours_of(const machines::DaySamples& found) {
+    const auto lasted = [](std::int64_t samples) {
+        constexpr auto each =
+            std::chrono::duration_cast<std::chrono::milliseconds>(machines::sample_every).count();
+        return wire::Decimal{samples * each};
+    };
+    return {.window_days = {machines::uptime_days},
+            .observed_ms = lasted(found.samples),
+            .online_ms = lasted(found.heard),
+            .listed_ms = lasted(found.listed),
+            .rented_ms = lasted(found.rented),
+            .online_bps = share(found.heard, found.samples),
+            .listed_bps = share(found.listed, found.samples),
+            .rented_bps = share(found.rented, found.listed)};
+}
+
 }  // namespace
+
+ledger::Job booked_job(db::Transaction& tx, JobId id) {
+    const auto job = ledger::find_job(tx, id);
+    require(job.has_value(), "every rental has its hold in the ledger");
+    return *job;
+}
+
+Micro earned_with(const ledger::Job& job) {
+    return (job.charged - job.fee) - (job.refunded - job.fee_refunded);
+}
 
 api::Page<MachineSummary> Hosts::list(api::Call& call, const MachinesQuery& query) const {
     std::optional<AccountId> owner = query.owner;
@@ -179,6 +201,8 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.auto_qualify = machines::auto_qualify_of(*machine);
     shown.telemetry = telemetry_of(call.tx(), id, call.now);
     shown.health_events = machines::find_health_events(call.tx(), id, Time{}, call.now);
+    shown.label = wire::Nullable<std::string>(machine->label);
+    shown.hours = hours_of(machines::samples_of(call.tx(), id, call.now));
     return shown;
 }
 

@@ -7,6 +7,7 @@
 namespace berth::hosts {
 
 using api::Access;
+using api::Body;
 using api::Call;
 using api::Path;
 using api::Query;
@@ -32,6 +33,45 @@ void Hosts::add_routes(api::Router& router) const {
                 .access = Access::host_or_admin,
                 .errors = {Code::not_found}},
                [this](Call& call, const Path<MachinePath>& path) { return show(call, path->id); });
+    router.add({.method = "PATCH",
+                .path = "/api/v1/hosts/machines/{id}",
+                .name = "edit_machine",
+                .group = "hosts",
+                .summary = "Gives a machine a name, or takes it away.",
+                .access = Access::host,
+                .work = Work::write,
+                .idempotent = true,
+                .errors = {Code::not_found,
+                           {Code::stale_version, "expected_version is not the machine's version"}}},
+               [this](Call& call, const Path<MachinePath>& path, const Body<MachineEdit>& body) {
+                   return edit(call, path->id, *body);
+               });
+    router.add({.method = "POST",
+                .path = "/api/v1/hosts/machines/{id}/preempt",
+                .name = "preempt_rental",
+                .group = "hosts",
+                .summary = "Gives the interruptible rental of a machine its notice; nothing more "
+                           "is billed, and it ends when the notice is over.",
+                .access = Access::host,
+                .work = Work::write,
+                .idempotent = true,
+                .status = 202,
+                .errors = {Code::not_found,
+                           {Code::conflict, "no rental runs on the machine"},
+                           {Code::conflict, "the rental is dedicated"},
+                           {Code::conflict, "the rental has its notice already"}}},
+               [this](Call& call, const Path<MachinePath>& path, const Body<TakeBack>& body) {
+                   return take_back(call, path->id, *body);
+               });
+    router.add({.method = "GET",
+                .path = "/api/v1/hosts/rentals",
+                .name = "list_host_rentals",
+                .group = "hosts",
+                .summary = "Rentals of the account's own machines, newest first.",
+                .access = Access::host},
+               [this](Call& call, const Query<HostRentalsQuery>& query) {
+                   return list_rentals(call, *query);
+               });
     router.add({.method = "DELETE",
                 .path = "/api/v1/hosts/machines/{id}",
                 .name = "retire_machine",

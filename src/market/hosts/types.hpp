@@ -119,10 +119,11 @@ struct RecentJob {
     std::optional<wire::Integer<0, 100'000>> payout_delay_hours;
     std::optional<wire::Nullable<rentals::Failure>> failure;
     std::optional<wire::Nullable<std::string>> clean_error;
+    std::optional<wire::Nullable<rentals::EndReason>> end_reason;
 };
 BOOST_DESCRIBE_STRUCT(RecentJob, (),
                       (job_id, state, started_at, ended_at, rate_micro_per_hour, ready, billed_ms,
-                       earned_micro, payout_delay_hours, failure, clean_error))
+                       earned_micro, payout_delay_hours, failure, clean_error, end_reason))
 constexpr auto wire_docs(const RecentJob*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the rental.", "CLOSED"},
@@ -142,6 +143,36 @@ constexpr auto wire_docs(const RecentJob*) {
          "Why the agent could not clean up after it, in the agent's words; null when it could, and "
          "before.",
          "null"},
+        {"end_reason", "Why it ended; null before.", "renter_stop"},
+    });
+}
+
+using ShareBps = wire::Integer<0, 10'000>;
+
+// How a machine has spent its time, as it was found every five minutes.
+struct MachineHours {
+    wire::Count window_days;
+    wire::Decimal observed_ms;
+    wire::Decimal online_ms;
+    wire::Decimal listed_ms;
+    wire::Decimal rented_ms;
+    wire::Nullable<ShareBps> online_bps;
+    wire::Nullable<ShareBps> listed_bps;
+    wire::Nullable<ShareBps> rented_bps;
+};
+BOOST_DESCRIBE_STRUCT(MachineHours, (),
+                      (window_days, observed_ms, online_ms, listed_ms, rented_ms, online_bps,
+                       listed_bps, rented_bps))
+constexpr auto wire_docs(const MachineHours*) {
+    return std::to_array<wire::Doc>({
+        {"window_days", "Of how many days it is, today with them.", "30"},
+        {"observed_ms", "How long the machine was looked at in these days.", "2592000000"},
+        {"online_ms", "How much of that its agent was heard.", "2590000000"},
+        {"listed_ms", "How much of it the machine was for rent, rented or not.", "2000000000"},
+        {"rented_ms", "How much of it the machine was rented.", "900000000"},
+        {"online_bps", "Of the observed time; null while nothing was observed.", "9992"},
+        {"listed_bps", "Of the observed time; null while nothing was observed.", "7716"},
+        {"rented_bps", "Of the listed time; null while it was never listed.", "4500"},
     });
 }
 
@@ -210,13 +241,15 @@ struct MachineDetail {
     std::optional<machines::AutoQualify> auto_qualify;
     std::optional<wire::Nullable<TelemetryShown>> telemetry;
     std::optional<std::vector<machines::HealthShown>> health_events;
+    std::optional<wire::Nullable<std::string>> label;
+    std::optional<MachineHours> hours;
 };
 BOOST_DESCRIBE_STRUCT(MachineDetail, (),
                       (machine_id, state, manifest_hash, fence, version, last_healthy_at,
                        gpu_inventory, gpu_model, gpu_count, vram_bytes, ram_bytes, disk_bytes,
                        region, current_offer, accepts_custom_images, tier, host_mode,
                        kernel_driver_runtime, recent_jobs, listing_blockers, market_price,
-                       auto_qualify, telemetry, health_events))
+                       auto_qualify, telemetry, health_events, label, hours))
 constexpr auto wire_docs(const MachineDetail*) {
     constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
@@ -230,6 +263,8 @@ constexpr auto wire_docs(const MachineDetail*) {
         {"auto_qualify", "How the automatic test stands."},
         {"telemetry", "Evidence only: nothing is decided by it. Null when nothing ever came."},
         {"health_events", "What its agent told of its GPUs lately, the latest 20."},
+        {"label", "What its owner calls it; null without a name.", "rack 2, left"},
+        {"hours", "How it spent the last 30 days: online, listed, rented."},
     });
     std::array<wire::Doc, machine_docs.size() + more.size()> all{};
     std::copy(more.begin(), more.end(),

@@ -4,6 +4,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
+#include "machines/label.hpp"
 #include "machines/manifests.hpp"
 #include "machines/store.hpp"
 #include "machines/told.hpp"
@@ -46,9 +47,28 @@ Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) co
                       .expires_at = expires_at,
                       .used_at = {},
                       .machine_id = {}};
-    if (request.label) row.label = request.label->value;
+    if (request.label) {
+        check_label(request.label->value, "body.label");
+        row.label = request.label->value;
+    }
     add_enrollment(call.context(), row, crypto::sha256(token));
-    return {id, {token}, expires_at};
+    return {id, {token}, expires_at, install_line(server_)};
+}
+
+EnrollmentShown Enrollments::show(api::Call& call, EnrollmentId id) const {
+    const auto row = find_enrollment(call.tx(), id);
+    if (!row || row->owner != call.caller.account)
+        throw Problem(Code::not_found, "there is no such enrollment");
+    const bool is_over = row->expires_at <= call.now;
+    return {.enrollment_id = id,
+            .state = row->machine_id ? EnrollmentState::used
+                     : is_over       ? EnrollmentState::expired
+                                     : EnrollmentState::waiting,
+            .tier = row->tier,
+            .label = row->label,
+            .expires_at = row->expires_at,
+            .used_at = row->used_at,
+            .machine_id = row->machine_id};
 }
 
 agent_protocol::Enrolled Enrollments::redeem(api::Call& call,

@@ -12,10 +12,13 @@ inline constexpr Duration enrollment_lasts = std::chrono::minutes(15);
 
 class Enrollments {
 public:
-    Enrollments(const geo::Table& countries, const Commands& commands)
-        : countries_(countries), commands_(commands) {}
+    // `server` is where agents reach this service.
+    Enrollments(const geo::Table& countries, const Commands& commands, std::string server)
+        : countries_(countries), commands_(commands), server_(std::move(server)) {}
 
     Enrollment create(api::Call& call, const NewEnrollment& request) const;
+    // To whoever asked for it.
+    EnrollmentShown show(api::Call& call, EnrollmentId id) const;
     // The same token with the same key and manifest again gives the same answer: the first one may
     // have been lost on its way.
     agent_protocol::Enrolled redeem(api::Call& call, const agent_protocol::Enroll& request) const;
@@ -23,6 +26,7 @@ public:
 private:
     const geo::Table& countries_;
     const Commands& commands_;
+    const std::string server_;
 };
 
 // For the worker: deletes tokens a month after they expired. Returns how many.

@@ -75,6 +75,10 @@ worker::Kind sample_uptime_kind(db::Database& database, const Clock& clock) {
     return kind;
 }
 
+DaySamples samples_of(db::Transaction& tx, MachineId id, Time now) {
+    return find_day_samples(tx, id, day_of(now) - uptime_days);
+}
+
 std::int64_t prune_days(db::Transaction& tx, Time now, std::int64_t rows_max) {
     return prune_days_until(tx, day_of(now) - uptime_days, rows_max);
 }

@@ -56,11 +56,24 @@ std::map<MachineId, std::int64_t> find_uptimes(db::Transaction& tx, Time now,
 // has changed. Nothing is written when the machine became due again since `seen` was read.
 void save_figures(const db::Context& context, const Uncounted& seen, const Figures& counted);
 
-// Notes for up to `rows_max` machines after this one whether they are there. Returns the last of
-// them, or nothing at the end. A second sample within half of sample_every is not taken.
+// Notes for up to `rows_max` machines after this one whether they are there, listed and rented.
+// Returns the last of them, or nothing at the end. A second sample within half of sample_every is
+// not taken.
 std::optional<MachineId> sample_uptime(db::Transaction& tx, Time now, MachineId after,
                                        std::int64_t rows_max);
 worker::Kind sample_uptime_kind(db::Database& database, const Clock& clock);
+
+// How often it was looked for, and how often it was then there, listed, and rented.
+struct DaySamples {
+    std::int64_t samples = 0;
+    std::int64_t heard = 0;
+    std::int64_t listed = 0;
+    std::int64_t rented = 0;
+};
+BOOST_DESCRIBE_STRUCT(DaySamples, (), (samples, heard, listed, rented))
+// Of the last 30 days, today with them.
+DaySamples samples_of(db::Transaction& tx, MachineId id, Time now);
+
 // Deletes the samples of days that no figure counts any more. Returns how many.
 std::int64_t prune_days(db::Transaction& tx, Time now, std::int64_t rows_max);
 

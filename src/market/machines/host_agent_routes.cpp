@@ -57,6 +57,16 @@ void HostAgents::add_owner_routes(api::Router& router) {
                [this](Call& call, const Body<NewEnrollment>& body) {
                    return enrollments_.create(call, *body);
                });
+    router.add({.method = "GET",
+                .path = "/api/v1/hosts/enrollments/{id}",
+                .name = "show_enrollment",
+                .group = "hosts",
+                .summary = "Whether a machine has come in by a token.",
+                .access = Access::host,
+                .errors = {Code::not_found}},
+               [this](Call& call, const Path<EnrollmentPath>& path) {
+                   return enrollments_.show(call, path->id);
+               });
     router.add({.method = "POST",
                 .path = "/api/v1/hosts/machines/{id}/rotate-key",
                 .name = "rotate_machine_key",

@@ -26,11 +26,49 @@ struct Enrollment {
     EnrollmentId enrollment_id;
     wire::Secret token;
     Time expires_at;
+    std::string install_line;
 };
-BOOST_DESCRIBE_STRUCT(Enrollment, (), (enrollment_id, token, expires_at))
+BOOST_DESCRIBE_STRUCT(Enrollment, (), (enrollment_id, token, expires_at, install_line))
 constexpr auto wire_docs(const Enrollment*) {
     return std::to_array<wire::Doc>({
         {"token", "For the agent on the machine, once, within fifteen minutes.", "bre_…"},
+        {"install_line",
+         "To be pasted into a shell of the machine; it then asks for the token, which is not in "
+         "it.",
+         "berth-agent enroll --server 'https://berth.example' --token-file -"},
+    });
+}
+
+struct EnrollmentPath {
+    EnrollmentId id;
+};
+BOOST_DESCRIBE_STRUCT(EnrollmentPath, (), (id))
+constexpr auto wire_docs(const EnrollmentPath*) {
+    return std::to_array<wire::Doc>({{"id", "The enrollment."}});
+}
+
+enum class EnrollmentState { waiting, used, expired };
+BOOST_DESCRIBE_ENUM(EnrollmentState, waiting, used, expired)
+
+struct EnrollmentShown {
+    EnrollmentId enrollment_id;
+    EnrollmentState state = EnrollmentState::waiting;
+    Tier tier = Tier::container;
+    wire::Nullable<std::string> label;
+    Time expires_at;
+    wire::Nullable<Time> used_at;
+    wire::Nullable<MachineId> machine_id;
+};
+BOOST_DESCRIBE_STRUCT(EnrollmentShown, (),
+                      (enrollment_id, state, tier, label, expires_at, used_at, machine_id))
+constexpr auto wire_docs(const EnrollmentShown*) {
+    return std::to_array<wire::Doc>({
+        {"state", "waiting for a machine, used by one, or expired without.", "waiting"},
+        {"tier", "Whether the machine takes renters' containers, or serves models itself."},
+        {"label", "What the machine will be called; null without one.", "rack 2, left"},
+        {"expires_at", "Until when a machine can come in with it."},
+        {"used_at", "When one did; null before.", "null"},
+        {"machine_id", "The machine that did; null before.", "null"},
     });
 }
 

@@ -11,7 +11,7 @@ HostAgents::HostAgents(Parts parts)
                                : std::nullopt),
       credentials_(cache_),
       commands_(parts.sealer, key_, next_key_ ? &*next_key_ : nullptr),
-      enrollments_(parts.countries, commands_),
+      enrollments_(parts.countries, commands_, std::move(parts.server)),
       heartbeats_(cache_, commands_, parts.jobs),
       messages_(commands_, parts.jobs),
       jobs_(parts.jobs) {}

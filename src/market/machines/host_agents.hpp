@@ -23,6 +23,7 @@ public:
         std::optional<crypto::Secret> next_key;  // to take its place, if it is to be exchanged
         const geo::Table& countries;
         JobSide& jobs;
+        std::string server;  // where agents reach this service
     };
     explicit HostAgents(Parts parts);
     ~HostAgents();  // stops

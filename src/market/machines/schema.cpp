@@ -290,6 +290,12 @@ constexpr db::Migration history[] = {
      "ALTER TABLE machine_health ADD COLUMN silent_since @int;"
      "CREATE INDEX machine_health_silent ON machine_health (silent_since)"
      "  WHERE silent_since IS NOT NULL;"},
+    {.feature = "machines",
+     .number = 11,
+     .sql =
+         // How often it was listed when it was looked for, and how often it was rented.
+     "ALTER TABLE machine_days ADD COLUMN listed @int NOT NULL DEFAULT 0;"
+     "ALTER TABLE machine_days ADD COLUMN rented @int NOT NULL DEFAULT 0;"},
 };
 
 }  // namespace

@@ -70,6 +70,8 @@ constexpr std::string_view add_enrollment_sql =
     "expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
 const db::Query<EnrollmentRow> find_enrollment_sql(
     "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
+const db::Query<EnrollmentRow> show_enrollment_sql(
+    "SELECT {} FROM machine_enrollments WHERE enrollment_id = $1");
 constexpr std::string_view use_enrollment_sql =
     "UPDATE machine_enrollments SET used_at = $2, machine_id = $3 "
     "WHERE enrollment_id = $1 AND used_at IS NULL";
@@ -206,6 +208,10 @@ void add_enrollment(const db::Context& context, const EnrollmentRow& row, const 
 
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& token_hash) {
     return tx.fetch_one(find_enrollment_sql, db::Blob{token_hash});
+}
+
+std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, EnrollmentId id) {
+    return tx.fetch_one(show_enrollment_sql, id);
 }
 
 bool use_enrollment(const db::Context& context, EnrollmentId id, MachineId machine) {

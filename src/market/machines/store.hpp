@@ -56,6 +56,7 @@ BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
 
 void add_enrollment(const db::Context& context, const EnrollmentRow& row, const Bytes& token_hash);
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& token_hash);
+std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, EnrollmentId id);
 // False when the token was used before: of two machines that come with one token, one is refused.
 bool use_enrollment(const db::Context& context, EnrollmentId id, MachineId machine);
 // Deletes tokens that expired before this. Returns how many.
@@ -113,6 +114,8 @@ struct UptimeSampling {
 };
 void add_uptime_samples(db::Transaction& tx, const UptimeSampling& sampling, MachineId after,
                         MachineId last);
+// All samples of a machine since that day.
+DaySamples find_day_samples(db::Transaction& tx, MachineId id, std::int64_t after_day);
 std::int64_t prune_days_until(db::Transaction& tx, std::int64_t day, std::int64_t rows_max);
 
 }  // namespace berth::machines

@@ -27,15 +27,25 @@ constexpr std::string_view page_sql =
     "ORDER BY machine_id LIMIT $2";
 // A task that runs again finds the samples of the attempt before, and adds nothing to them.
 constexpr std::string_view sample_sql =
-    "INSERT INTO machine_days (machine_id, day, samples, heard, sampled_at) "
+    "INSERT INTO machine_days (machine_id, day, samples, heard, sampled_at, listed, rented) "
     "SELECT m.machine_id, CAST($1 AS BIGINT), 1, "
-    "CASE WHEN h.last_healthy_at > $2 THEN 1 ELSE 0 END, CAST($3 AS BIGINT) "
+    "CASE WHEN h.last_healthy_at > $2 THEN 1 ELSE 0 END, CAST($3 AS BIGINT), "
+    "CASE WHEN m.offer_state = 'listed' THEN 1 ELSE 0 END, "
+    "CASE WHEN m.state = 'ALLOCATED' THEN 1 ELSE 0 END "
     "FROM machines AS m LEFT JOIN machine_health AS h ON h.machine_id = m.machine_id "
     "WHERE m.retired_at IS NULL AND m.machine_id > $4 AND m.machine_id <= $5 "
     "ORDER BY m.machine_id "
     "ON CONFLICT (machine_id, day) DO UPDATE SET samples = machine_days.samples + 1, "
-    "heard = machine_days.heard + excluded.heard, sampled_at = excluded.sampled_at "
+    "heard = machine_days.heard + excluded.heard, sampled_at = excluded.sampled_at, "
+    "listed = machine_days.listed + excluded.listed, "
+    "rented = machine_days.rented + excluded.rented "
     "WHERE machine_days.sampled_at < $6";
+const db::Query<DaySamples> day_samples_sql(
+    "SELECT {} FROM (SELECT CAST(COALESCE(SUM(samples), 0) AS BIGINT) AS samples, "
+    "CAST(COALESCE(SUM(heard), 0) AS BIGINT) AS heard, "
+    "CAST(COALESCE(SUM(listed), 0) AS BIGINT) AS listed, "
+    "CAST(COALESCE(SUM(rented), 0) AS BIGINT) AS rented "
+    "FROM machine_days WHERE machine_id = $1 AND day > $2) AS counted");
 constexpr std::string_view prune_uptime_sql =
     "DELETE FROM machine_days WHERE (machine_id, day) IN ("
     "  SELECT machine_id, day FROM machine_days WHERE day <= $1 ORDER BY day LIMIT $2)";
@@ -70,6 +80,10 @@ void add_uptime_samples(db::Transaction& tx, const UptimeSampling& sampling, Mac
                         MachineId last) {
     tx.run(sample_sql, sampling.day, sampling.heard_after, sampling.at, after, last,
            sampling.not_since);
+}
+
+DaySamples find_day_samples(db::Transaction& tx, MachineId id, std::int64_t after_day) {
+    return tx.fetch_one(day_samples_sql, id, after_day).value_or(DaySamples{});
 }
 
 std::int64_t prune_days_until(db::Transaction& tx, std::int64_t day, std::int64_t rows_max) {

@@ -63,6 +63,53 @@ std::optional<TemplateOfJob> template_of(const JobTerms& terms) {
                          terms.template_kind.value_or(TemplateKind::classical)};
 }
 
+std::optional<MachineOfJob> machine_of(const JobTerms& terms) {
+    if (!terms.gpu_model && !terms.gpu_count && !terms.vram_bytes && !terms.continent)
+        return std::nullopt;
+    MachineOfJob machine;
+    machine.gpu_model = terms.gpu_model;
+    if (terms.gpu_count) machine.gpu_count = Count{*terms.gpu_count};
+    if (terms.vram_bytes) machine.vram_bytes = Decimal{*terms.vram_bytes};
+    machine.continent = terms.continent;
+    return machine;
+}
+
+// The states that are named, each once and in their order; none when nothing is asked for.
+std::vector<JobState> states_asked(const JobsQuery& query) {
+    std::vector<JobState> states;
+    if (!query.state) return states;
+    const auto add = [&](std::span<const JobState> some) {
+        states.insert(states.end(), some.begin(), some.end());
+    };
+    for (std::string_view rest = query.state->value;;) {
+        const std::size_t comma = rest.find(',');
+        const std::string_view name = rest.substr(0, comma);
+        if (name == "open") {
+            add(open_states);
+        } else if (name == "closed") {
+            add(closed_states);
+        } else if (const auto state = parse_enum<JobState>(name)) {
+            states.push_back(*state);
+        } else {
+            throw Problem(Code::invalid_input,
+                          "query.state: must be open, closed or states of jobs (RUNNING and so "
+                          "on), with commas between them");
+        }
+        if (comma == std::string_view::npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    std::sort(states.begin(), states.end());
+    states.erase(std::unique(states.begin(), states.end()), states.end());
+    return states;
+}
+
+// What a cursor belongs to.
+std::string list_name(const api::Call& call, std::span<const JobState> states) {
+    std::string name = to_string(call.caller.account);
+    for (const JobState state : states) name.append(" ").append(enum_name(state));
+    return name;
+}
+
 // An endpoint that is gone with its workload has no address to be opened at.
 AccessEndpoint shown_endpoint(const StoredEndpoint& endpoint, bool executes) {
     AccessEndpoint out{endpoint.endpoint_id, endpoint.kind, endpoint.name,
@@ -132,6 +179,7 @@ Job shown(const JobRow& job, const JobDetails& details, const Present& present) 
     out.egress = egress_of(terms, details.egress_bytes);
     out.allowed_actions = allowed_actions(job, has_model, now);
     if (const auto due = next_change(job, present.up_since)) out.state_deadline = due->at;
+    out.machine = machine_of(terms);
     return out;
 }
 
@@ -149,12 +197,16 @@ HeldJob Jobs::hold_own(api::Call& call, JobId id) const {
     return std::move(*held);
 }
 
-api::Page<Job> Jobs::list(api::Call& call, const api::PageQuery& query) const {
-    const api::Pager pager(call.cursors, {"jobs", to_string(call.caller.account)}, query);
+api::Page<Job> Jobs::list(api::Call& call, const JobsQuery& query) const {
+    const auto states = states_asked(query);
+    const api::Pager pager(call.cursors, {"jobs", list_name(call, states)}, query);
     const auto before = pager.after_id<JobId>();
-    const auto rows = call.caller.admin
-                          ? list_jobs_like(call.tx(), {}, before, pager.rows_wanted())
-                          : list_jobs(call.tx(), call.caller.account, before, pager.rows_wanted());
+    const std::int64_t wanted = pager.rows_wanted();
+    std::optional<AccountId> renter;
+    if (!call.caller.admin) renter = call.caller.account;
+    const auto rows = !states.empty() ? list_jobs_in(call.tx(), states, renter, before, wanted)
+                      : renter        ? list_jobs(call.tx(), *renter, before, wanted)
+                                      : list_jobs_like(call.tx(), {}, before, wanted);
     const Present present{call.now, up_since(call.tx())};
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },

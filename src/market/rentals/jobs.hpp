@@ -21,7 +21,7 @@ public:
 
     void add_routes(api::Router& router) const;
 
-    api::Page<Job> list(api::Call& call, const api::PageQuery& query) const;
+    api::Page<Job> list(api::Call& call, const JobsQuery& query) const;
     Job show(api::Call& call, const JobPath& path) const;
     JobAccess access(api::Call& call, const JobPath& path) const;
     JobLogs logs(api::Call& call, const JobPath& path) const;

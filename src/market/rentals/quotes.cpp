@@ -192,7 +192,7 @@ void check_limits(api::Call& call, const QuoteRow& quote) {
 }
 
 // A job as its quote says, RESERVED now on this machine.
-JobRow job_of(const api::Call& call, const QuoteRow& quote,
+JobRow job_of(api::Call& call, const QuoteRow& quote,
               const std::optional<offers::TemplateRow>& form, const machines::Machine& machine) {
     JobRow job;
     JobTerms& terms = job.terms;
@@ -224,6 +224,11 @@ JobRow job_of(const api::Call& call, const QuoteRow& quote,
     terms.retrieval_min_s = *call.settings<Settings>().retrieval_min_s;
     terms.included_egress_gib = quote.included_egress_gib;
     terms.fence = machine.fence;
+    terms.gpu_model = machine.gpu_model;
+    terms.gpu_count = machine.gpu_count;
+    if (const auto measured = machines::find_measured(call.tx(), machine.machine_id))
+        terms.vram_bytes = measured->vram_bytes;
+    terms.continent = machine.continent;
     terms.created_at = job.live.waiting_since = call.now;
     job.live.budget = quote.budget;
     job.live.lease_seq = 1;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/redaction.hpp"
+#include "wire/wire.hpp"
+
 namespace berth::rentals {
 namespace {
 
@@ -9,6 +12,28 @@ constexpr Duration quotes_kept = std::chrono::hours(24 * 7);
 constexpr Duration starts_looked_at = std::chrono::hours(24 * 30);
 constexpr std::size_t starts_min = 5;
 constexpr std::int64_t starts_max = 1000;  // the newest
+
+std::vector<PastJob> told_to_host(db::Transaction& tx, const std::vector<JobRow>& jobs) {
+    std::vector<PastJob> list;
+    for (const JobRow& job : jobs) {
+        const JobDetails details = find_details(tx, job.terms.job_id);
+        std::optional<Failure> failure;
+        if (details.failure_code)
+            failure = Failure{*details.failure_code, details.failure_message.value_or("")};
+        list.push_back({.job_id = job.terms.job_id,
+                        .machine_id = job.terms.machine_id,
+                        .state = job.live.state,
+                        .started_at = job.live.meter_started_at.value_or(job.terms.created_at),
+                        .ended_at = job.live.ended_at,
+                        .end_reason = job.live.end_reason,
+                        .rate_per_hour = job.terms.rate,
+                        .ready = job.live.meter_started_at.has_value(),
+                        .billed_ms = job.live.accepted_ms,
+                        .failure = std::move(failure),
+                        .clean_error = details.clean_error});
+    }
+    return list;
+}
 
 }  // namespace
 
@@ -72,6 +97,26 @@ void Rentals::put_aside(const db::Context& context, machines::Machine& machine) 
     machine = std::move(*held.machine);
 }
 
+Rentals::Notice Rentals::give_notice(const db::Context& context, machines::Machine& machine,
+                                     const std::string& reason) const {
+    auto job = machine.job_id ? lock_job(context.tx, *machine.job_id) : std::nullopt;
+    if (!job || is_over(job->live.state))
+        throw Problem(Code::conflict, "no rental runs on this machine");
+    if (job->terms.availability_class != AvailabilityClass::interruptible)
+        throw Problem(Code::conflict, "the rental is dedicated: it is never taken back");
+    if (job->live.notice_at) throw Problem(Code::conflict, "the rental has its notice already");
+    HeldJob held{std::move(*job), machine};
+    agent_protocol::PreemptNoticeEvidence notice;
+    notice.reason.emplace(agent_protocol::HostText{without_unnamed_secrets(reason)});
+    keep(context.tx, context.now, held.job.live,
+         {.kind = std::string(enum_name(agent_protocol::JobEventKind::preempt_notice)),
+          .payload = wire::encode(notice)});
+    lifecycle_.apply(context, held, Event::preempt_notice, {.at = context.now});
+    machine = std::move(*held.machine);
+    const JobLive& live = held.job.live;
+    return {live.job_id, live.notice_at.value(), live.notice_until.value()};
+}
+
 void note_start(db::Database& database, Time now) {
     if (database.engine() != db::Engine::sqlite) return;
     database.write([&](db::Transaction& tx) { note_listening(tx, now, Duration{}); });
@@ -100,23 +145,12 @@ std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
 }
 
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max) {
-    std::vector<PastJob> list;
-    for (const JobRow& job : list_machine_jobs(tx, machine, rows_max)) {
-        const JobDetails details = find_details(tx, job.terms.job_id);
-        std::optional<Failure> failure;
-        if (details.failure_code)
-            failure = Failure{*details.failure_code, details.failure_message.value_or("")};
-        list.push_back({.job_id = job.terms.job_id,
-                        .state = job.live.state,
-                        .started_at = job.live.meter_started_at.value_or(job.terms.created_at),
-                        .ended_at = job.live.ended_at,
-                        .rate_per_hour = job.terms.rate,
-                        .ready = job.live.meter_started_at.has_value(),
-                        .billed_ms = job.live.accepted_ms,
-                        .failure = std::move(failure),
-                        .clean_error = details.clean_error});
-    }
-    return list;
+    return told_to_host(tx, list_machine_jobs(tx, machine, rows_max));
+}
+
+std::vector<PastJob> past_jobs(db::Transaction& tx, const HostJobs& asked, std::int64_t rows_max) {
+    return told_to_host(tx, list_jobs_like(tx, {.host = asked.host, .machine = asked.machine},
+                                           asked.before, rows_max));
 }
 
 std::int64_t prune_old_quotes(db::Transaction& tx, Time now, std::int64_t rows_max) {

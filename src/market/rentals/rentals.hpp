@@ -34,6 +34,15 @@ public:
     // An operator has put the machine aside: its job is stopped, and one that is over is not waited
     // for any more. The machine is held by this transaction.
     void put_aside(const db::Context& context, machines::Machine& machine) const;
+    // The owner wants the machine back: its interruptible job gets notice, as from the agent.
+    // CONFLICT where there is none, or it cannot be given notice. The machine is held likewise.
+    struct Notice {
+        JobId job_id;
+        Time notice_at;
+        Time deadline_at;
+    };
+    Notice give_notice(const db::Context& context, machines::Machine& machine,
+                       const std::string& reason) const;
 
 private:
     Lifecycle lifecycle_;
@@ -65,9 +74,11 @@ std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job);
 // The machine's latest jobs, newest first, as its owner sees them.
 struct PastJob {
     JobId job_id;
+    MachineId machine_id;
     JobState state = JobState::RESERVED;
     Time started_at;
     std::optional<Time> ended_at;
+    std::optional<EndReason> end_reason;
     Micro rate_per_hour;
     bool ready = false;
     std::int64_t billed_ms = 0;
@@ -75,6 +86,13 @@ struct PastJob {
     std::optional<std::string> clean_error;  // why the host could not clean up after it
 };
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max);
+// The same of all its machines, or of one of them, from before this job.
+struct HostJobs {
+    AccountId host;
+    std::optional<MachineId> machine = {};
+    std::optional<JobId> before = {};
+};
+std::vector<PastJob> past_jobs(db::Transaction& tx, const HostJobs& asked, std::int64_t rows_max);
 
 // Deletes what is over for long; how many rows.
 std::int64_t prune_old_strays(db::Transaction& tx, Time now, std::int64_t rows_max);

@@ -70,7 +70,7 @@ void Jobs::add_routes(Router& router) const {
                 .group = "jobs",
                 .summary = "The account's jobs, newest first; an admin reads all.",
                 .access = Access::renter},
-               [this](Call& call, const Query<PageQuery>& query) { return list(call, *query); });
+               [this](Call& call, const Query<JobsQuery>& query) { return list(call, *query); });
     router.add({.method = "GET",
                 .path = "/api/v1/jobs/{id}",
                 .name = "show_job",

@@ -254,6 +254,15 @@ constexpr db::Migration history[] = {
      .number = 15,
      .sql = "ALTER TABLE jobs ADD COLUMN funds_low_at @int;"
             "ALTER TABLE jobs ADD COLUMN egress_low_at @int;"},
+    // What was rented, null of jobs from before; and jobs with which something can still be done.
+    {.feature = "rentals",
+     .number = 16,
+     .sql = "ALTER TABLE jobs ADD COLUMN gpu_model @text;"
+            "ALTER TABLE jobs ADD COLUMN gpu_count @int;"
+            "ALTER TABLE jobs ADD COLUMN vram_bytes @int;"
+            "ALTER TABLE jobs ADD COLUMN continent @text;"
+            "CREATE INDEX jobs_open ON jobs (renter_id, job_id) WHERE state IN"
+            "  ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED');"},
 };
 
 }  // namespace

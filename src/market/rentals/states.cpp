@@ -143,6 +143,7 @@ bool is_metered(JobState state) { return is_one_of(state, metered_states); }
 bool is_live(JobState state) { return is_one_of(state, live_states); }
 
 bool is_over(JobState state) { return is_one_of(state, over_states); }
+bool is_open(JobState state) { return is_one_of(state, open_states); }
 
 std::string in_words(Event event) { return spaced(enum_name(event)); }
 

@@ -126,11 +126,17 @@ inline constexpr std::array live_states{JobState::RESERVED, JobState::STARTING, 
                                         JobState::RUNNING, JobState::STOPPING};
 // Nothing runs and the money is settled.
 inline constexpr std::array over_states{JobState::STOPPED, JobState::FAILED, JobState::CLOSED};
+// Something can still be done with it, if only to fetch files.
+inline constexpr std::array open_states{JobState::RESERVED, JobState::STARTING, JobState::READY,
+                                        JobState::RUNNING,  JobState::STOPPING, JobState::STOPPED};
+inline constexpr std::array closed_states{JobState::FAILED, JobState::CLOSED};
+inline constexpr std::size_t states_count = open_states.size() + closed_states.size();
 
 bool is_before_ready(JobState state);
 bool is_metered(JobState state);
 bool is_live(JobState state);
 bool is_over(JobState state);
+bool is_open(JobState state);
 
 // An event as people write it.
 std::string in_words(Event event);

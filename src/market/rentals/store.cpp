@@ -63,10 +63,6 @@ constexpr std::string_view note_policy_refusal_sql =
 constexpr std::string_view find_policy_refusal_sql =
     "SELECT refused_at FROM policy_refusals WHERE machine_id = $1 AND template_id = $2 "
     "AND refused_at > $3 AND (renter_id = $4 OR duration_limit_s <= $5) LIMIT 1";
-constexpr std::string_view list_jobs_sql =
-    "SELECT job_id FROM jobs WHERE renter_id = $1 AND job_id < $2 ORDER BY job_id DESC LIMIT $3";
-constexpr std::string_view list_machine_jobs_sql =
-    "SELECT job_id FROM jobs WHERE machine_id = $1 ORDER BY job_id DESC LIMIT $2";
 constexpr std::string_view due_ending =
     " FROM jobs WHERE deadline_at <= $1 ORDER BY deadline_at LIMIT $2 OFFSET $3";
 const db::Query<JobLive> find_due_live_sql(fmt::format("SELECT {{}}{}", due_ending));
@@ -200,20 +196,6 @@ void send_put_back(db::Transaction& tx, std::span<const PutBack>& rest) {
     rest = rest.subspan(Rows);
 }
 
-JobId last_of_all() {
-    JobId last;
-    last.uuid.bytes.fill(static_cast<char>(0xff));
-    return last;
-}
-
-std::vector<JobRow> read_jobs(db::Transaction& tx, const std::vector<JobId>& ids) {
-    std::vector<JobRow> jobs;
-    jobs.reserve(ids.size());
-    for (const JobId& id : ids)
-        if (auto job = find_job(tx, id)) jobs.push_back(std::move(*job));
-    return jobs;
-}
-
 }  // namespace
 
 void add_quote(db::Transaction& tx, const QuoteRow& quote) { tx.insert(add_quote_sql, quote); }
@@ -342,33 +324,6 @@ std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jo
         for (const auto& ticket : tickets) running.push_back(!tx.finish(ticket).empty());
     }
     return running;
-}
-
-std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
-                              const std::optional<JobId>& before, std::int64_t rows_max) {
-    return read_jobs(tx, tx.fetch_values<JobId>(list_jobs_sql, renter,
-                                                before.value_or(last_of_all()), rows_max));
-}
-
-// The filters that are there make the statement, so that each finds its index.
-std::vector<JobRow> list_jobs_like(db::Transaction& tx, const JobFilter& filter,
-                                   const std::optional<JobId>& before, std::int64_t rows_max) {
-    std::string sql = "SELECT job_id FROM jobs WHERE job_id < $1";
-    if (filter.state) sql += " AND state = $2";
-    if (filter.renter) sql += " AND renter_id = $3";
-    if (filter.host) sql += " AND host_id = $4";
-    if (filter.machine) sql += " AND machine_id = $5";
-    sql += " ORDER BY job_id DESC LIMIT $6";
-    return read_jobs(tx, tx.fetch_values<JobId>(sql, before.value_or(last_of_all()),
-                                                filter.state.value_or(JobState::RESERVED),
-                                                filter.renter.value_or(AccountId{}),
-                                                filter.host.value_or(AccountId{}),
-                                                filter.machine.value_or(MachineId{}), rows_max));
-}
-
-std::vector<JobRow> list_machine_jobs(db::Transaction& tx, MachineId machine,
-                                      std::int64_t rows_max) {
-    return read_jobs(tx, tx.fetch_values<JobId>(list_machine_jobs_sql, machine, rows_max));
 }
 
 std::vector<JobRow> find_due(db::Transaction& tx, Time now, std::int64_t rows_max,

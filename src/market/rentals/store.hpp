@@ -85,6 +85,11 @@ struct JobTerms {
     std::int64_t fence = 0;    // of the machine, for this job
     std::string endpoint_key;  // sealed, in base64
     Time created_at;
+    // Of the machine when it was rented
+    std::optional<std::string> gpu_model = {};
+    std::optional<std::int64_t> gpu_count = {};
+    std::optional<std::int64_t> vram_bytes = {};
+    std::optional<machines::Continent> continent = {};
 };
 BOOST_DESCRIBE_STRUCT(JobTerms, (),
                       (job_id, renter_id, host_id, machine_id, key_id, quote_id, offer_id,
@@ -92,7 +97,7 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
                        duration_limit_s, available_until, start_deadline_s, retrieval_min_s,
                        readiness_path, exposes, has_ssh, included_egress_gib, fence, endpoint_key,
-                       created_at))
+                       created_at, gpu_model, gpu_count, vram_bytes, continent))
 
 // What does. One statement writes all of it.
 struct JobLive {
@@ -246,6 +251,10 @@ bool is_refused_by_policy(db::Transaction& tx, const QuoteRow& quote, Time now);
 // Newest first, from before this one.
 std::vector<JobRow> list_jobs(db::Transaction& tx, AccountId renter,
                               const std::optional<JobId>& before, std::int64_t rows_max);
+// The same, of these states alone, of which there is at least one; without a renter of everybody.
+std::vector<JobRow> list_jobs_in(db::Transaction& tx, std::span<const JobState> states,
+                                 const std::optional<AccountId>& renter,
+                                 const std::optional<JobId>& before, std::int64_t rows_max);
 struct JobFilter {
     std::optional<JobState> state = {};
     std::optional<AccountId> renter = {};

@@ -10,6 +10,7 @@
 #include "machines/health_events.hpp"
 #include "machines/types.hpp"
 #include "offers/template_types.hpp"
+#include "rentals/list_types.hpp"
 #include "rentals/states.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
@@ -281,6 +282,7 @@ struct Job {
     std::optional<AccountId> renter_id;
     std::optional<AccountId> host_id;
     std::optional<std::vector<machines::HealthShown>> health_events;
+    std::optional<MachineOfJob> machine;
 };
 BOOST_DESCRIBE_STRUCT(Job, (),
                       (job_id, state, quote_id, offer_id, offer_version, machine_id, template_,
@@ -290,7 +292,7 @@ BOOST_DESCRIBE_STRUCT(Job, (),
                        meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
                        host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
                        progress, time_to_ready, egress, allowed_actions, state_deadline, renter_id,
-                       host_id, health_events))
+                       host_id, health_events, machine))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -320,6 +322,7 @@ constexpr auto wire_docs(const Job*) {
         {"health_events",
          "What the host told of its GPUs during the rental, the latest 20; only where one job is "
          "shown."},
+        {"machine", "What was rented, also once the offer is gone; left out of older jobs."},
         {"has_model_endpoint", "Whether the relay can reach a model in it.", "false"},
         {"retrieval_until", "Until when files can be fetched; null where there is no such time.",
          "null"},

@@ -88,6 +88,24 @@ struct Outcome {
     friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
+// What the providers show of a transaction, final or not: for people to look at. Nothing about
+// money is decided by it.
+struct Glimpse {
+    enum class Status { unseen, included, reverted };
+    struct Seen {
+        Status status = Status::unseen;
+        std::int64_t block = 0;                // unless it is unseen
+        std::vector<Transfer> transfers = {};  // with `included`: the receipt's ERC-20 transfers
+
+        friend bool operator==(const Seen&, const Seen&) = default;
+    };
+    Seen seen = {};
+    std::int64_t latest_block = 0;
+    std::int64_t final_block = 0;
+
+    bool is_final() const { return seen.status != Status::unseen && seen.block <= final_block; }
+};
+
 struct Fees {                   // wei per gas
     std::int64_t base = 0;      // of the latest block
     std::int64_t priority = 0;  // what the provider suggests as a tip
@@ -178,6 +196,9 @@ public:
     virtual std::vector<Outcome> outcomes(const std::vector<Hash>& transactions) = 0;
     // Throws when it is disputed.
     Outcome outcome(const Hash& transaction);
+
+    // What enough of the providers show of it; unseen while they do not say the same.
+    virtual Glimpse glimpse(const Hash& transaction) = 0;
 
     virtual Standing standing(const crypto::Address& account,
                               const std::vector<crypto::Address>& tokens) = 0;

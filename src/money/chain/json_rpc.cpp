@@ -172,6 +172,26 @@ Outcome JsonRpcChain::outcome_of(const std::vector<Said<Outcome>>& said,
     return {is_unseen ? Outcome::Status::unseen : Outcome::Status::included};
 }
 
+// Before it is final a reorganisation may move it, and providers differ for a while; what two of
+// them call final is the same.
+Glimpse JsonRpcChain::glimpse(const Hash& transaction) {
+    const auto said = ask_all([&](Provider& provider) { return provider.glimpse(transaction); });
+    std::vector<Said<Glimpse::Seen>> final_ones;
+    for (const auto& [provider, one] : said)
+        if (one.is_final()) final_ones.push_back({provider, one.seen});
+    require_agreement(
+        final_ones, [](const Glimpse::Seen&) { return true; }, to_string(transaction));
+    Glimpse glimpse;
+    glimpse.final_block = reached(said, [](const Glimpse& one) { return one.final_block; });
+    glimpse.latest_block = reached(said, [](const Glimpse& one) { return one.latest_block; });
+    for (const auto& one : said) {
+        const auto same = std::ranges::count_if(
+            said, [&](const auto& other) { return other.value.seen == one.value.seen; });
+        if (static_cast<std::size_t>(same) >= quorum_) glimpse.seen = one.value.seen;
+    }
+    return glimpse;
+}
+
 // Nonces are used up, and money is there, when a quorum says so. The fees are the lowest: no single
 // provider can make us pay more, and too little is mended by a replacement.
 Standing JsonRpcChain::standing(const crypto::Address& account,

@@ -27,6 +27,7 @@ public:
     std::int64_t finalized_block() override;
     std::vector<Transfer> transfers(const Range& range, const Wanted& wanted) override;
     std::vector<Outcome> outcomes(const std::vector<Hash>& transactions) override;
+    Glimpse glimpse(const Hash& transaction) override;
     Standing standing(const crypto::Address& account,
                       const std::vector<crypto::Address>& tokens) override;
     Micro balance(const crypto::Address& account, const crypto::Address& token,

@@ -173,6 +173,21 @@ std::vector<Outcome> Provider::outcomes(const std::vector<Hash>& transactions) {
     return outcomes;
 }
 
+Glimpse Provider::glimpse(const Hash& transaction) {
+    using enum Glimpse::Status;
+    Glimpse glimpse;
+    glimpse.final_block = final_block();
+    const auto placed = place({transaction}, glimpse.final_block).front();
+    // After its block: one that is seen is not above the latest.
+    glimpse.latest_block = tagged_block("latest").number;
+    if (!placed) return glimpse;
+    glimpse.seen.status = placed->receipt.succeeded ? included : reverted;
+    glimpse.seen.block = placed->receipt.block;
+    if (placed->receipt.succeeded)
+        glimpse.seen.transfers = transfers_in(placed->receipt, placed->block_time);
+    return glimpse;
+}
+
 // One batch; with confirmations the final block must be known before.
 Standing Provider::standing(const crypto::Address& account,
                             const std::vector<crypto::Address>& tokens) {

@@ -33,6 +33,7 @@ public:
     Sighting find_transfer(const Hash& transaction, std::int64_t log_index);
     std::vector<Transfer> transfers(const Chain::Range& range, const Chain::Wanted& wanted);
     std::vector<Outcome> outcomes(const std::vector<Hash>& transactions);
+    Glimpse glimpse(const Hash& transaction);
     Standing standing(const crypto::Address& account, const std::vector<crypto::Address>& tokens);
     Micro balance(const crypto::Address& account, const crypto::Address& token, std::int64_t block);
     std::vector<Sent> send(const std::vector<Bytes>& signed_bytes);

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "block_list/block_list.hpp"
+#include "chain/settings.hpp"
 #include "funding/settings.hpp"
 #include "funding/told.hpp"
 #include "wallets/wallets.hpp"
@@ -16,7 +19,7 @@ IntentState state_of(const IntentRow& intent, Time now) {
     return over ? IntentState::EXPIRED : intent.state;
 }
 
-Intent shown(const IntentRow& row, Time now) {
+Intent shown(const api::Call& call, const IntentRow& row) {
     Intent intent;
     intent.intent_id = row.intent_id;
     intent.token = {crypto::checksummed(row.token)};
@@ -31,7 +34,7 @@ Intent shown(const IntentRow& row, Time now) {
         wallets::base_chain_id, to_string(row.amount), ledger::name(row.asset),
         crypto::checksummed(row.token), crypto::checksummed(row.wallet),
         crypto::checksummed(row.treasury), to_rfc3339(row.expires_at));
-    intent.state = state_of(row, now);
+    intent.state = state_of(row, call.now);
     intent.wallet_binding_id = row.binding_id;
     intent.wallet_binding_version = {row.binding_version};
     intent.created_at = row.created_at;
@@ -39,6 +42,8 @@ Intent shown(const IntentRow& row, Time now) {
         intent.claim =
             IntentClaim{{*row.claim_tx}, {row.claim_log_index.value()}, row.confirmed_at.value()};
     intent.exception = row.exception;
+    intent.network = IntentNetwork{
+        {}, {crypto::checksummed(row.token)}, *call.settings<chain::Settings>().explorer_url};
     return intent;
 }
 
@@ -78,9 +83,51 @@ std::string_view fault_of(db::Transaction& tx, const IntentRow& intent,
     return {};
 }
 
+Count confirmations_of(const chain::Glimpse& glimpse) {
+    return {std::max<std::int64_t>(0, glimpse.latest_block - glimpse.seen.block + 1)};
+}
+
+Count needed_of(const chain::Glimpse& glimpse) {
+    return {std::max<std::int64_t>(0, glimpse.latest_block - glimpse.final_block + 1)};
+}
+
+TransactionState shown_state(const chain::Glimpse& glimpse) {
+    switch (glimpse.seen.status) {
+        case chain::Glimpse::Status::unseen: return TransactionState::unseen;
+        case chain::Glimpse::Status::reverted: return TransactionState::reverted;
+        case chain::Glimpse::Status::included: break;
+    }
+    return glimpse.is_final() ? TransactionState::final : TransactionState::included;
+}
+
 bool is_bound(db::Transaction& tx, const crypto::Address& wallet, AccountId account) {
     const auto binding = wallets::find_latest_binding(tx, wallet);
     return binding && binding->account_id == account && !binding->unlinked_at;
+}
+
+constexpr std::string_view foreign_sender =
+    "the sender of this transfer is no wallet of your account";
+constexpr std::string_view used_before = "this transfer was used already, or is being sent back";
+
+// Why a claim of it would not be credited, in the order in which book() finds out: of a stranger's
+// transfer nothing else is told. Empty when it would.
+std::string why_not(db::Transaction& tx, const IntentRow& intent, const chain::Transfer& transfer,
+                    Time now) {
+    if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account_id))
+        return std::string(foreign_sender);
+    if (intent.state == IntentState::CANCELLED) return "this intent was cancelled";
+    if (now >= intent.expires_at + claim_window) return "this intent is over";
+    if (block_list::is_blocked(tx, transfer.from))
+        return "the sender of this transfer is on the block list";
+    try {
+        if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
+            return std::string(fault);
+    } catch (const Problem& not_yet) {
+        return not_yet.message;
+    }
+    if (is_used(tx, {chain::to_string(transfer.transaction), transfer.ordinal}))
+        return std::string(used_before);
+    return {};
 }
 
 }  // namespace
@@ -142,7 +189,7 @@ ClaimState book(ledger::Context context, const Payments& payments, const IntentR
     db::Transaction& tx = context.tx;
     const Time now = context.now;
     if (transfer.from != intent.wallet && !is_bound(tx, transfer.from, intent.account_id))
-        throw Problem(Code::forbidden, "the sender of this transfer is no wallet of your account");
+        throw Problem(Code::forbidden, std::string(foreign_sender));
     block_list::require_not_blocked(tx, transfer.from, "the sender of this transfer");
     if (const auto fault = fault_of(tx, intent, transfer); !fault.empty())
         return refuse_claim(context, intent, fault);
@@ -158,8 +205,7 @@ ClaimState book(ledger::Context context, const Payments& payments, const IntentR
     switch (take_deposit(tx, deposit_row(transfer, intent.asset, now), intent)) {
         case Taken::fresh: ledger::deposit(context, deposit); break;
         case Taken::from_suspense: ledger::match(context, deposit); break;
-        case Taken::no:
-            throw Problem(Code::conflict, "this transfer was used already, or is being sent back");
+        case Taken::no: throw Problem(Code::conflict, std::string(used_before));
     }
     delete_pending_claim(tx, intent.intent_id);
     tell(context, funding_confirmed, intent,
@@ -201,11 +247,39 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
     add_intent(call.tx(), row);
     // Watched from now on, even if it is never looked at while it is the one that is set.
     watch(call.tx(), {row.treasury, row.token, row.asset});
-    return shown(row, call.now);
+    return shown(call, row);
 }
 
-Intent Funding::show(api::Call& call, const IntentPath& path) const {
-    return shown(own_intent(call, path.id), call.now);
+std::function<GlimpseFacts()> Funding::prepare_show(api::Call& call, const IntentPath& path) const {
+    const IntentRow intent = own_intent(call, path.id);
+    const auto pending = find_pending_claim(call.tx(), intent.intent_id);
+    if (!pending || chain_ == nullptr) return [] { return GlimpseFacts{}; };
+    return [this, account = intent.account_id, hash = pending->transaction]() -> GlimpseFacts {
+        try {
+            return glimpse(slots_.take_at_once(account), hash);
+        } catch (const Problem&) {
+            return std::nullopt;
+        }
+    };
+}
+
+Intent Funding::show(api::Call& call, const GlimpseFacts& facts, const IntentPath& path) const {
+    const IntentRow row = own_intent(call, path.id);
+    Intent intent = shown(call, row);
+    const auto pending = find_pending_claim(call.tx(), row.intent_id);
+    if (!pending) return intent;
+    intent.pending_claim = IntentPendingClaim{{chain::to_string(pending->transaction)},
+                                              {pending->log_index},
+                                              pending->claimed_at,
+                                              pending->until,
+                                              {},
+                                              {},
+                                              {}};
+    if (!facts || facts->seen.status == chain::Glimpse::Status::unseen) return intent;
+    intent.pending_claim->block_number = Count{facts->seen.block};
+    intent.pending_claim->confirmations = confirmations_of(*facts);
+    intent.pending_claim->needed = needed_of(*facts);
+    return intent;
 }
 
 Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
@@ -217,7 +291,7 @@ Intent Funding::cancel(api::Call& call, const IntentPath& path) const {
     const IntentRow now = own_intent(call, path.id);
     if (now.state == IntentState::CONFIRMED)
         throw Problem(Code::conflict, "this intent is confirmed: its transfer was credited");
-    return shown(now, call.now);
+    return shown(call, now);
 }
 
 api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) const {
@@ -226,7 +300,7 @@ api::Page<Intent> Funding::list(api::Call& call, const api::PageQuery& query) co
     return pager.page(list_intents(call.tx(), call.caller.account, pager.after_id<IntentId>(),
                                    pager.rows_wanted()),
                       &IntentRow::intent_id,
-                      [&](const IntentRow& row) { return shown(row, call.now); });
+                      [&](const IntentRow& row) { return shown(call, row); });
 }
 
 api::Page<SuspenseDeposit> Funding::suspense(api::Call& call, const SuspenseQuery& query) const {
@@ -316,6 +390,62 @@ Claimed Funding::claim(api::Call& call, const ClaimFacts& facts, const IntentPat
                                            facts->transfer.value())};
     }
     throw std::logic_error("a sighting has one of four states");
+}
+
+chain::Glimpse Funding::glimpse(const std::unique_ptr<ClaimSlots::Slot>& slot,
+                                const chain::Hash& transaction) const {
+    if (!slot) throw Problem(Code::unavailable, "many claims are being looked up; try again later");
+    try {
+        return chain_->glimpse(transaction);
+    } catch (const chain::ProviderError& error) {
+        log(Level::warn, "chain_provider_failed", {{"why", error.what()}});
+        throw Problem(Code::unavailable, "the chain cannot be read now; try again later");
+    }
+}
+
+std::function<GlimpseFacts()> Funding::prepare_look(api::Call& call, const IntentPath& path,
+                                                    const TransfersQuery& query) const {
+    const IntentRow intent = own_intent(call, path.id);
+    if (chain_ == nullptr) throw Problem(Code::unavailable, "no chain is set up on this server");
+    const auto hash = chain::parse_hash(query.tx_hash.value);
+    require(hash.has_value(), "the wire lets only transaction hashes through");
+    return [this, hash = *hash, account = intent.account_id]() -> GlimpseFacts {
+        return glimpse(slots_.take(account), hash);
+    };
+}
+
+SeenTransfers Funding::look(api::Call& call, const GlimpseFacts& facts, const IntentPath& path,
+                            const TransfersQuery& query) const {
+    const IntentRow intent = own_intent(call, path.id);
+    require(facts.has_value(), "the chain was asked for the transaction");
+    SeenTransfers shown;
+    shown.tx_hash = {chain::to_string(chain::parse_hash(query.tx_hash.value).value())};
+    shown.state = shown_state(*facts);
+    if (shown.state == TransactionState::unseen) return shown;
+    shown.block_number = Count{facts->seen.block};
+    shown.confirmations = confirmations_of(*facts);
+    shown.needed = needed_of(*facts);
+    for (const chain::Transfer& transfer : facts->seen.transfers) {
+        const auto watched = find_watched(call.tx(), transfer.to, transfer.token);
+        const bool ours = watched || (transfer.to == intent.treasury);
+        const auto asset =
+            watched ? std::optional(watched->asset) : treasury_.asset_of(transfer.token);
+        if (!ours || !asset || !transfer.amount) continue;
+        if (shown.items.size() == seen_transfers_max) break;
+        SeenTransfer seen{{transfer.log_index},
+                          *asset,
+                          {crypto::checksummed(transfer.from)},
+                          {crypto::checksummed(transfer.to)},
+                          *transfer.amount,
+                          true,
+                          {}};
+        if (std::string why = why_not(call.tx(), intent, transfer, call.now); !why.empty()) {
+            seen.matches = false;
+            seen.why = std::move(why);
+        }
+        shown.items.push_back(std::move(seen));
+    }
+    return shown;
 }
 
 }  // namespace berth::funding

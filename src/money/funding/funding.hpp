@@ -18,6 +18,10 @@ inline constexpr Duration chain_clock_skew_max = std::chrono::minutes(1);
 
 // What the chain said about a claim; nothing when it need not be asked.
 using ClaimFacts = std::optional<chain::Sighting>;
+// What it shows of a transaction, for people; nothing when it need not or cannot be asked.
+using GlimpseFacts = std::optional<chain::Glimpse>;
+
+inline constexpr std::size_t seen_transfers_max = 100;
 
 // Judges and books one transfer for one intent. Throws a Problem FORBIDDEN when its sender is no
 // wallet of the account, CONFLICT when the transfer was used before or the intent was cancelled,
@@ -39,7 +43,9 @@ public:
     void add_routes(api::Router& router) const;
 
     Intent create(api::Call& call, const AssetQuery& query, const NewIntent& request) const;
-    Intent show(api::Call& call, const IntentPath& path) const;
+    // While a claim waits the chain is asked for its block, and does not have to answer.
+    std::function<GlimpseFacts()> prepare_show(api::Call& call, const IntentPath& path) const;
+    Intent show(api::Call& call, const GlimpseFacts& facts, const IntentPath& path) const;
     Intent cancel(api::Call& call, const IntentPath& path) const;
     api::Page<Intent> list(api::Call& call, const api::PageQuery& query) const;
     api::Page<SuspenseDeposit> suspense(api::Call& call, const SuspenseQuery& query) const;
@@ -49,7 +55,18 @@ public:
     Claimed claim(api::Call& call, const ClaimFacts& facts, const IntentPath& path,
                   const ClaimTransfer& request) const;
 
+    // The transfers of a transaction to the treasury, judged as a claim would be; nothing is
+    // claimed.
+    std::function<GlimpseFacts()> prepare_look(api::Call& call, const IntentPath& path,
+                                               const TransfersQuery& query) const;
+    SeenTransfers look(api::Call& call, const GlimpseFacts& facts, const IntentPath& path,
+                       const TransfersQuery& query) const;
+
 private:
+    // Asks the chain, with a place among those who do.
+    chain::Glimpse glimpse(const std::unique_ptr<ClaimSlots::Slot>& slot,
+                           const chain::Hash& transaction) const;
+
     const ledger::Treasury& treasury_;
     chain::Chain* chain_;
     const Payments& payments_;

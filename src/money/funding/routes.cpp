@@ -37,14 +37,33 @@ void Funding::add_routes(Router& router) const {
                 .summary = "The account's funding intents, newest first.",
                 .access = Access::renter},
                [this](Call& call, const Query<PageQuery>& query) { return list(call, *query); });
-    router.add({.method = "GET",
-                .path = "/api/v1/funding-intents/{id}",
-                .name = "show_funding_intent",
-                .group = "funding",
-                .summary = "One funding intent and what became of it.",
-                .access = Access::renter,
-                .errors = {{Code::not_found, "the account has no such intent"}}},
-               [this](Call& call, const Path<IntentPath>& path) { return show(call, *path); });
+    router.add_asking(
+        {.method = "GET",
+         .path = "/api/v1/funding-intents/{id}",
+         .name = "show_funding_intent",
+         .group = "funding",
+         .summary = "One funding intent and what became of it.",
+         .access = Access::renter,
+         .errors = {{Code::not_found, "the account has no such intent"}}},
+        [this](Call& call, const Path<IntentPath>& path) { return prepare_show(call, *path); },
+        [this](Call& call, const GlimpseFacts& facts, const Path<IntentPath>& path) {
+            return show(call, facts, *path);
+        });
+    router.add_asking(
+        {.method = "GET",
+         .path = "/api/v1/funding-intents/{id}/transfers",
+         .name = "list_seen_transfers",
+         .group = "funding",
+         .summary = "The transfers of a transaction to the treasury, and whether they are what the "
+                    "intent asked for; claims nothing.",
+         .access = Access::renter,
+         .errors = {{Code::not_found, "the account has no such intent"},
+                    {Code::unavailable, "the chain cannot be asked now; try again"}}},
+        [this](Call& call, const Path<IntentPath>& path, const Query<TransfersQuery>& query) {
+            return prepare_look(call, *path, *query);
+        },
+        [this](Call& call, const GlimpseFacts& facts, const Path<IntentPath>& path,
+               const Query<TransfersQuery>& query) { return look(call, facts, *path, *query); });
     router.add({.method = "POST",
                 .path = "/api/v1/funding-intents/{id}/cancel",
                 .name = "cancel_funding_intent",

@@ -3,15 +3,23 @@
 namespace berth::funding {
 
 std::unique_ptr<ClaimSlots::Slot> ClaimSlots::take(AccountId account) {
+    return take_within(account, bounds_.wait_max);
+}
+
+std::unique_ptr<ClaimSlots::Slot> ClaimSlots::take_at_once(AccountId account) {
+    return take_within(account, Duration{});
+}
+
+std::unique_ptr<ClaimSlots::Slot> ClaimSlots::take_within(AccountId account, Duration wait_max) {
     std::unique_lock lock(mutex_);
     Share& share = shares_[account];
     const auto free = [&] {
         return running_ < bounds_.running_max && share.running < bounds_.of_account_max;
     };
     bool taken = free();
-    if (!taken && share.waiting < bounds_.waiting_of_account_max) {
+    if (!taken && wait_max > Duration{} && share.waiting < bounds_.waiting_of_account_max) {
         ++share.waiting;
-        taken = changed_.wait_for(lock, bounds_.wait_max, free);
+        taken = changed_.wait_for(lock, wait_max, free);
         --share.waiting;
     }
     if (!taken) {

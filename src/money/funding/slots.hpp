@@ -37,6 +37,8 @@ public:
     };
     // Null when there is no place within the time.
     std::unique_ptr<Slot> take(AccountId account);
+    // Null when there is no place at this moment: for what can be told without asking.
+    std::unique_ptr<Slot> take_at_once(AccountId account);
 
 private:
     struct Share {
@@ -44,6 +46,7 @@ private:
         int waiting = 0;
     };
 
+    std::unique_ptr<Slot> take_within(AccountId account, Duration wait_max);
     void give_back(AccountId account);
     void forget(AccountId account);
 

@@ -54,9 +54,18 @@ struct ClaimColumns {
     Time claimed_at;
 };
 BOOST_DESCRIBE_STRUCT(ClaimColumns, (), (intent_id, tx_hash, log_index, until, claimed_at))
+PendingClaim claim_of(const ClaimColumns& row) {
+    return {.intent = row.intent_id,
+            .transaction = row.tx_hash,
+            .log_index = row.log_index,
+            .until = row.until,
+            .claimed_at = row.claimed_at};
+}
 // looked_at is when the next look is due.
 const db::Query<ClaimColumns> find_pending_claims_sql(
     "SELECT {} FROM pending_claims WHERE looked_at <= $1 ORDER BY looked_at, intent_id LIMIT $2");
+const db::Query<ClaimColumns> find_pending_claim_sql(
+    "SELECT {} FROM pending_claims WHERE intent_id = $1");
 constexpr std::string_view prune_intents_sql =
     "DELETE FROM funding_intents WHERE intent_id IN (SELECT i.intent_id FROM funding_intents i "
     "LEFT JOIN pending_claims p ON p.intent_id = i.intent_id "
@@ -97,6 +106,8 @@ BOOST_DESCRIBE_STRUCT(DepositColumns, (),
                        log_index))
 const db::Query<DepositColumns> find_deposit_sql(
     "SELECT {} FROM deposits WHERE tx_hash = $1 AND ordinal = $2");
+constexpr std::string_view is_used_sql =
+    "SELECT 1 FROM deposits WHERE tx_hash = $1 AND ordinal = $2 AND state <> 'SUSPENSE'";
 struct MarkColumns {
     std::string tx_hash;
     std::int64_t ordinal = 0;
@@ -264,12 +275,13 @@ std::vector<PendingClaim> find_pending_claims(db::Transaction& tx, Time now,
                                               std::int64_t rows_max) {
     std::vector<PendingClaim> claims;
     for (const ClaimColumns& row : tx.fetch(find_pending_claims_sql, now, rows_max))
-        claims.push_back({.intent = row.intent_id,
-                          .transaction = row.tx_hash,
-                          .log_index = row.log_index,
-                          .until = row.until,
-                          .claimed_at = row.claimed_at});
+        claims.push_back(claim_of(row));
     return claims;
+}
+
+std::optional<PendingClaim> find_pending_claim(db::Transaction& tx, IntentId intent) {
+    const auto row = tx.fetch_one(find_pending_claim_sql, intent);
+    return row ? std::optional(claim_of(*row)) : std::nullopt;
 }
 
 void note_look(db::Transaction& tx, IntentId intent, Time next_look_at) {
@@ -296,6 +308,10 @@ bool add_suspense(db::Transaction& tx, const DepositRow& deposit) {
 std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit) {
     const auto row = tx.fetch_one(find_deposit_sql, deposit.transaction, deposit.ordinal);
     return row ? std::optional(deposit_of(*row)) : std::nullopt;
+}
+
+bool is_used(db::Transaction& tx, const DepositMark& deposit) {
+    return !tx.run(is_used_sql, deposit.transaction, deposit.ordinal).empty();
 }
 
 // The first bytes are those of the transaction, by which it is found again; the rest tells it from

@@ -56,6 +56,7 @@ struct PendingClaim {
     Time claimed_at = {};
 };
 void put_pending_claim(db::Transaction& tx, const PendingClaim& claim, Time now);
+std::optional<PendingClaim> find_pending_claim(db::Transaction& tx, IntentId intent);
 // Whatever transfer it names.
 void delete_pending_claim(db::Transaction& tx, IntentId intent);
 // False when the intent has another claim by now, or none.
@@ -87,6 +88,8 @@ struct DepositMark {
     std::int64_t ordinal = 0;
 };
 std::optional<DepositRow> find_deposit(db::Transaction& tx, const DepositMark& deposit);
+// Whether somebody used it, or it is being sent back.
+bool is_used(db::Transaction& tx, const DepositMark& deposit);
 // The name of a deposit on the wire, made from its mark, and the deposit that has it.
 DepositId id_of(const DepositMark& deposit);
 std::optional<DepositMark> find_mark(db::Transaction& tx, DepositId id);

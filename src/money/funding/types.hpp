@@ -56,6 +56,44 @@ constexpr auto wire_docs(const IntentClaim*) {
     });
 }
 
+// A claim whose transfer is not final yet. What is told of its block is left out where no block has
+// it, or the chain cannot be asked at the moment.
+struct IntentPendingClaim {
+    wire::TransactionHash tx_hash;
+    Count log_index;
+    Time claimed_at;
+    Time until;
+    std::optional<Count> block_number;
+    std::optional<Count> confirmations;
+    std::optional<Count> needed;
+};
+BOOST_DESCRIBE_STRUCT(IntentPendingClaim, (),
+                      (tx_hash, log_index, claimed_at, until, block_number, confirmations, needed))
+constexpr auto wire_docs(const IntentPendingClaim*) {
+    return std::to_array<wire::Doc>({
+        {"log_index", "Which log of the transaction is the transfer.", "3"},
+        {"claimed_at", "When it was claimed."},
+        {"until", "Until when it is looked for."},
+        {"block_number", "The block that has it; left out while none is known.", "41900000"},
+        {"confirmations", "Its block and those on top of it.", "12"},
+        {"needed", "As many the newest final block has at the moment; then it is credited.", "450"},
+    });
+}
+
+struct IntentNetwork {
+    wire::Constant<wallets::base_chain_id> chain_id;
+    wire::EvmAddress token_address;
+    std::string explorer_url;
+};
+BOOST_DESCRIBE_STRUCT(IntentNetwork, (), (chain_id, token_address, explorer_url))
+constexpr auto wire_docs(const IntentNetwork*) {
+    return std::to_array<wire::Doc>({
+        {"token_address", "The contract of the token to send.",
+         "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"},
+        {"explorer_url", "Where people look at transactions.", "https://basescan.org"},
+    });
+}
+
 struct Intent {
     IntentId intent_id;
     wire::Constant<wallets::base_chain_id> chain_id;
@@ -70,11 +108,13 @@ struct Intent {
     Time created_at;
     wire::Nullable<IntentClaim> claim;
     wire::Nullable<std::string> exception;  // what was wrong with the last claim
+    std::optional<IntentPendingClaim> pending_claim;
+    std::optional<IntentNetwork> network;
 };
 BOOST_DESCRIBE_STRUCT(Intent, (),
                       (intent_id, chain_id, token, treasury_address, amount_micro, expires_at,
                        instructions, state, wallet_binding_id, wallet_binding_version, created_at,
-                       claim, exception))
+                       claim, exception, pending_claim, network))
 constexpr auto wire_docs(const Intent*) {
     return std::to_array<wire::Doc>({
         {"token", "The contract of the token to send.",
@@ -90,6 +130,8 @@ constexpr auto wire_docs(const Intent*) {
         {"wallet_binding_version", "Of that wallet when the intent was made.", "1"},
         {"claim", "The transfer that was credited; null before.", "null"},
         {"exception", "What was wrong with the last claim; null when nothing was.", "null"},
+        {"pending_claim", "Of one intent alone: the claim that waits for the chain, if one does."},
+        {"network", "Where the token is, and where people look at it."},
     });
 }
 
@@ -107,6 +149,62 @@ constexpr auto wire_docs(const ClaimTransfer*) {
     return std::to_array<wire::Doc>({
         {"tx_hash", "The transaction that holds the transfer."},
         {"log_index", "Which log of the transaction it is.", "3"},
+    });
+}
+
+struct TransfersQuery {
+    wire::TransactionHash tx_hash;
+};
+BOOST_DESCRIBE_STRUCT(TransfersQuery, (), (tx_hash))
+constexpr auto wire_docs(const TransfersQuery*) {
+    return std::to_array<wire::Doc>({
+        {"tx_hash", "The transaction to look at."},
+    });
+}
+
+enum class TransactionState { unseen, included, final, reverted };
+BOOST_DESCRIBE_ENUM(TransactionState, unseen, included, final, reverted)
+
+struct SeenTransfer {
+    Count log_index;
+    Asset asset = Asset::usdc;
+    wire::EvmAddress from;
+    wire::EvmAddress to;
+    Micro amount_micro;
+    bool matches = false;
+    std::optional<std::string> why;
+};
+BOOST_DESCRIBE_STRUCT(SeenTransfer, (), (log_index, asset, from, to, amount_micro, matches, why))
+constexpr auto wire_docs(const SeenTransfer*) {
+    return std::to_array<wire::Doc>({
+        {"log_index", "What a claim names it by.", "3"},
+        {"from", "", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},
+        {"to", "", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"},
+        {"amount_micro", "", "25000000"},
+        {"matches", "Whether a claim of it would be credited once it is final.", "true"},
+        {"why", "What is wrong with it; left out when it matches.",
+         "the transfer has another amount than the intent"},
+    });
+}
+
+// Of one transaction, to the treasury.
+struct SeenTransfers {
+    wire::TransactionHash tx_hash;
+    TransactionState state = TransactionState::unseen;
+    wire::Nullable<Count> block_number;
+    wire::Nullable<Count> confirmations;
+    wire::Nullable<Count> needed;
+    std::vector<SeenTransfer> items;
+};
+BOOST_DESCRIBE_STRUCT(SeenTransfers, (),
+                      (tx_hash, state, block_number, confirmations, needed, items))
+constexpr auto wire_docs(const SeenTransfers*) {
+    return std::to_array<wire::Doc>({
+        {"state", "Whether a block has it, and whether that block is final.", "included"},
+        {"block_number", "Null while no block has it.", "41900000"},
+        {"confirmations", "Its block and those on top of it; null while no block has it.", "12"},
+        {"needed", "As many the newest final block has at the moment.", "450"},
+        {"items", "Its transfers of known tokens to the treasury, the first hundred."},
     });
 }
 

@@ -170,6 +170,20 @@ std::vector<chain::Outcome> SimulatedChain::outcomes(const std::vector<chain::Ha
     return outcomes;
 }
 
+chain::Glimpse SimulatedChain::glimpse(const chain::Hash& transaction) {
+    using enum chain::Glimpse::Status;
+    const std::lock_guard lock(mutex_);
+    chain::Glimpse glimpse;
+    glimpse.latest_block = latest();
+    glimpse.final_block = finalized();
+    const TransactionRow* row = find(transaction);
+    if (row == nullptr || row->block > latest()) return glimpse;
+    glimpse.seen.status = row->succeeded ? included : reverted;
+    glimpse.seen.block = row->block;
+    if (row->succeeded && is_token(row->token)) glimpse.seen.transfers = {transfer_of(*row)};
+    return glimpse;
+}
+
 chain::Standing SimulatedChain::standing(const crypto::Address& account,
                                          const std::vector<crypto::Address>& tokens) {
     const std::lock_guard lock(mutex_);

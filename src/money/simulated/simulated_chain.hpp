@@ -47,6 +47,7 @@ public:
     std::int64_t finalized_block() override;
     std::vector<chain::Transfer> transfers(const Range& range, const Wanted& wanted) override;
     std::vector<chain::Outcome> outcomes(const std::vector<chain::Hash>& transactions) override;
+    chain::Glimpse glimpse(const chain::Hash& transaction) override;
     chain::Standing standing(const crypto::Address& account,
                              const std::vector<crypto::Address>& tokens) override;
     Micro balance(const crypto::Address& account, const crypto::Address& token,

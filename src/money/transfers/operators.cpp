@@ -152,6 +152,10 @@ std::vector<AdminTransfer> list_stuck(api::Call& call, const std::optional<Trans
     return all_shown(call, list_late_transfers(call.tx(), call.now - late_after, after, rows_max));
 }
 
+LateCount count_stuck(api::Call& call, std::int64_t rows_max) {
+    return count_late_transfers(call.tx(), call.now - late_after, rows_max);
+}
+
 std::vector<AdminTransfer> list_newest(api::Call& call, AccountId account, std::int64_t rows_max) {
     return all_shown(call,
                      list_transfers_like(call.tx(), {.account = account}, std::nullopt, rows_max));

@@ -4,6 +4,7 @@
 
 #include "api/router.hpp"
 #include "transfers/operator_types.hpp"
+#include "transfers/store.hpp"
 
 namespace berth::transfers {
 
@@ -27,6 +28,8 @@ public:
 // first.
 std::vector<AdminTransfer> list_stuck(api::Call& call, const std::optional<TransferId>& after,
                                       std::int64_t rows_max);
+// How many those are, up to `rows_max`, and when the oldest of them was asked for.
+LateCount count_stuck(api::Call& call, std::int64_t rows_max);
 // The newest of one account.
 std::vector<AdminTransfer> list_newest(api::Call& call, AccountId account, std::int64_t rows_max);
 

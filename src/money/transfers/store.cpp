@@ -13,6 +13,7 @@ BOOST_DESCRIBE_STRUCT(AddressRow, (),
 BOOST_DESCRIBE_STRUCT(ConfirmationRow, (),
                       (confirmation_id, account_id, address_id, transfer_id, token_hash,
                        expires_at))
+BOOST_DESCRIBE_STRUCT(LateCount, (), (count, oldest))
 
 namespace {
 
@@ -97,11 +98,16 @@ const auto list_of_account_sql = all_transfers("AND account_id = $2 AND $10 IS N
 const auto list_of_address_sql =
     all_transfers("AND (account_id = $2 OR $2 IS NULL) AND address = $10");
 // The condition is spelled as that of the index of open ones.
-const db::Query<TransferRow> list_late_sql(
-    "SELECT {} FROM transfers "
+const std::string are_late_sql =
     "WHERE state IN ('AWAITING_EMAIL_CONFIRMATION', 'INTENT', 'SUBMITTED') "
-    "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) "
-    "AND (transfer_id > $2 OR $2 IS NULL) ORDER BY transfer_id LIMIT $3");
+    "AND state <> 'AWAITING_EMAIL_CONFIRMATION' AND (created_at <= $1 OR held_why IS NOT NULL) ";
+const db::Query<TransferRow> list_late_sql("SELECT {} FROM transfers " + are_late_sql +
+                                           "AND (transfer_id > $2 OR $2 IS NULL) "
+                                           "ORDER BY transfer_id LIMIT $3");
+const db::Query<LateCount> count_late_sql(
+    "SELECT {} FROM (SELECT COUNT(*) AS count, MIN(created_at) AS oldest FROM "
+    "(SELECT created_at FROM transfers " +
+    are_late_sql + "LIMIT $2) AS late) AS counted");
 // Who held it first does not let go alone what another has held since: then it is nobody's.
 constexpr std::string_view hold_back_sql =
     "UPDATE transfers SET held_why = $2, held_by = CASE WHEN held_why IS NULL THEN $3 "
@@ -263,6 +269,10 @@ std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_bef
                                              const std::optional<TransferId>& after,
                                              std::int64_t rows_max) {
     return tx.fetch(list_late_sql, asked_before, after, rows_max);
+}
+
+LateCount count_late_transfers(db::Transaction& tx, Time asked_before, std::int64_t rows_max) {
+    return tx.fetch_one(count_late_sql, asked_before, rows_max).value();
 }
 
 bool hold_back(db::Transaction& tx, TransferId id, const std::string& why,

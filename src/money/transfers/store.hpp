@@ -113,6 +113,12 @@ std::vector<TransferRow> list_transfers_like(db::Transaction& tx, const Transfer
 std::vector<TransferRow> list_late_transfers(db::Transaction& tx, Time asked_before,
                                              const std::optional<TransferId>& after,
                                              std::int64_t rows_max);
+// How many those are, up to `rows_max`, and when the oldest of them was asked for.
+struct LateCount {
+    std::int64_t count = 0;
+    std::optional<Time> oldest;
+};
+LateCount count_late_transfers(db::Transaction& tx, Time asked_before, std::int64_t rows_max);
 // Holds one back that was not signed. False when it was, or is over.
 bool hold_back(db::Transaction& tx, TransferId id, const std::string& why,
                const std::optional<AccountId>& by = {});

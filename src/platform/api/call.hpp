@@ -117,6 +117,10 @@ public:
     }
     const http::Headers& headers() const { return headers_; }
 
+    // Which version of its answer a Cache::checked route gives, as letters and digits. A client
+    // that has it is answered with the route's second_status, 304, and without the body.
+    void note_version(std::string_view version);
+
     // The answer is not final: the same Idempotency-Key will run the handler again.
     void do_not_store() { store_ = false; }
     // Answers with the route's second_status.
@@ -144,6 +148,17 @@ class CommittedProblem : public Problem {
 public:
     using Problem::Problem;
 };
+
+// A fresh step-up is missing; the answer names its purpose in a header.
+class StepUpMissing : public Problem {
+public:
+    explicit StepUpMissing(StepUp purpose_)
+        : Problem(Code::forbidden, "a fresh step-up of this purpose is required"),
+          purpose(purpose_) {}
+
+    const StepUp purpose;
+};
+inline constexpr const char* step_up_header = "Berth-Step-Up";
 
 // Ends a run of a handler that was to answer from memory and cannot; it runs again, in a
 // transaction.

@@ -62,4 +62,14 @@ std::string_view refusal(Access access, const Caller& caller) {
     return "a session or an API key is needed here";
 }
 
+std::string_view step_up_name(StepUp purpose) {
+    switch (purpose) {
+        case StepUp::none: return "";
+        case StepUp::account_sensitive: return "account-sensitive";
+        case StepUp::wallet: return "wallet";
+        case StepUp::admin_sensitive: return "admin-sensitive";
+    }
+    return "";
+}
+
 }  // namespace berth::api

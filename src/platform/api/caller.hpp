@@ -23,6 +23,7 @@ enum class Credential {
 // What a fresh proof of presence was given for.
 enum class StepUp { none, account_sensitive, wallet, admin_sensitive };
 inline constexpr std::size_t step_up_count = 4;
+std::string_view step_up_name(StepUp purpose);  // as POST /account/step-up takes it
 
 struct Caller {
     Credential credential = Credential::none;

@@ -68,14 +68,14 @@ json::array security(Access access) {
     return {};
 }
 
-std::string_view fresh_proof(StepUp purpose) {
-    switch (purpose) {
-        case StepUp::none: return "";
-        case StepUp::account_sensitive: return " Needs a fresh step-up for account-sensitive.";
-        case StepUp::wallet: return " Needs a fresh step-up for wallet.";
-        case StepUp::admin_sensitive: return " Needs a fresh step-up for admin-sensitive.";
-    }
-    return "";
+std::string fresh_proof(StepUp purpose) {
+    if (purpose == StepUp::none) return "";
+    return fmt::format(" Needs a fresh step-up for {}.", step_up_name(purpose));
+}
+
+std::string other_addresses(const Route& route) {
+    if (route.also_below.empty()) return "";
+    return fmt::format(" Also at, and below, {}.", fmt::join(route.also_below, ", "));
 }
 
 std::string_view who(Access access) {
@@ -173,6 +173,7 @@ std::string_view reason_phrase(int status) {
         case 201: return "Created.";
         case 202: return "Accepted.";
         case 204: return "Done; no body.";
+        case http::not_modified_status: return "It is as If-None-Match says; no body.";
         case 503: return "Not now.";
         default: return "Answered.";
     }
@@ -196,6 +197,12 @@ void add_stream_headers(json::object& response, int status) {
                                       {"schema", {{"type", "string"}}}};
 }
 
+void add_step_up_header(json::object& response) {
+    response["headers"].as_object()[step_up_header] = {
+        {"description", "Where a fresh step-up is what is missing, its purpose."},
+        {"schema", {{"type", "string"}}}};
+}
+
 // The same rows for whoever accepts CSV; where the next page begins cannot stand among them.
 void add_table(json::object& response, std::string_view rows) {
     response["content"].as_object()["text/csv"] = {
@@ -207,9 +214,10 @@ void add_table(json::object& response, std::string_view rows) {
 
 json::object answer(const Entry& entry, int status, Schemas& schemas) {
     json::object out = response(reason_phrase(status));
+    if (status == http::not_modified_status) return out;
     if (entry.html)
         out["content"] = {{"text/html", {{"schema", {{"type", "string"}}}}}};
-    else if (entry.streamed)
+    else if (entry.streamed || entry.file)
         out["content"] = {{"*/*", {{"schema", {{"type", "string"}}}}}};
     else if (entry.result != nullptr)
         out["content"] =
@@ -336,6 +344,7 @@ void add_errors(json::object& responses, const Entry& entry, Schemas& schemas) {
                               {"request_id", "018f0000-0000-7000-8000-000000000000"}}}};
         json::object out = response(text);
         if (entry.streamed && (status == 409 || status == 503)) add_stream_headers(out, status);
+        if (status == 403 && entry.route.step_up != StepUp::none) add_step_up_header(out);
         out["content"] = json_content(error_schema(entry, status, schemas), std::move(example));
         responses[std::to_string(status)] = std::move(out);
     }
@@ -348,7 +357,8 @@ json::object operation(const Entry& entry, Schemas& schemas) {
         {"tags", audience(route)},
         {"x-group", route.group},
         {"summary", route.summary},
-        {"description", fmt::format("{}{}", who(route.access), fresh_proof(route.step_up))},
+        {"description", fmt::format("{}{}{}", who(route.access), fresh_proof(route.step_up),
+                                    other_addresses(route))},
         {"security", security(route.access)}};
     json::array parameters;
     if (route.idempotent)

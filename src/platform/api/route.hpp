@@ -33,6 +33,8 @@ enum class Work {
 enum class Cache {
     personal,  // private, no-store: accounts and money
     open,      // no-store: the public catalog, health, the specification
+    checked,   // no-cache: it is kept, and asked about before each use (see Call::note_version)
+    forever,   // immutable: its address changes when it does
 };
 
 // An error that a handler may end with, and when, as the end of a sentence: {Code::conflict, "the
@@ -71,6 +73,9 @@ struct Route {
     std::vector<DeclaredSibling> siblings = {};  // what errors carry beside the envelope
     const RateRule* rate = nullptr;              // none: as RateRules says; or &unlimited
     Cache cache = Cache::personal;
+    // Other addresses with the same answer to GET: "/offers" stands for itself and for all below
+    // it. What has a route of its own keeps it.
+    std::vector<std::string> also_below = {};
     // Of the request. More is 413 and is not read; what a route takes is mostly much less.
     std::optional<std::size_t> body_bytes_max = {};  // none: the usual one of its kind
     // Makes what takes the bytes of a body as they come, in the place of a Body; the handler finds

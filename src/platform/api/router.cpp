@@ -3,8 +3,6 @@
 #include "api/csv.hpp"
 #include "api/target.hpp"
 
-#include <map>
-
 #include "base/check.hpp"
 
 namespace berth::api {
@@ -66,9 +64,24 @@ void Router::insert(Entry entry) {
     const Entry* kept = entries_.back().get();
     const bool added = node->methods.emplace(kept->route.method, kept).second;
     check(added, "a route is declared once");
+    for (std::string_view path : kept->route.also_below) {
+        check(kept->route.method == "GET" && kept->parameters.empty() && path.starts_with('/'),
+              "what is answered below other paths is one page");
+        const std::string segment(take_segment(path));
+        check(path.empty() && below_.emplace(segment, kept).second,
+              "such a path is one segment, of one page");
+    }
 }
 
 Router::Match Router::find(std::string_view method, std::string_view path) const {
+    Match match = find_declared(method, path);
+    if (match.entry != nullptr || !path.starts_with('/')) return match;
+    if (method != "GET" && method != "HEAD") return {};
+    const auto page = below_.find(take_segment(path));
+    return page == below_.end() ? Match{} : Match{page->second, {}};
+}
+
+Router::Match Router::find_declared(std::string_view method, std::string_view path) const {
     constexpr std::size_t segments_max = 16;
     if (!path.starts_with('/')) return {};
     Match match;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -44,6 +45,12 @@ struct Html {
     std::shared_ptr<const std::string> text;
 };
 
+// The result of a route that is neither JSON nor a page: a style sheet, a picture.
+struct File {
+    std::string type;  // "text/css; charset=utf-8"
+    std::shared_ptr<const std::string> bytes;
+};
+
 // The result of a route that is written piece by piece, after its transaction (see
 // http/source.hpp).
 struct Streamed {
@@ -61,6 +68,7 @@ struct Input {
 struct Answer {
     std::string body;
     std::string stored;
+    std::string type{};                              // of a File
     std::shared_ptr<const std::string> shared_body;  // instead of body, of what was rendered before
     std::shared_ptr<http::Source> source;            // instead of body, of a Streamed
 };
@@ -77,6 +85,7 @@ struct Entry {
     const wire::Type* body = nullptr;
     const wire::Type* result = nullptr;
     bool html = false;      // the result is a page
+    bool file = false;      // the result is a File
     bool streamed = false;  // the result is Streamed, of any media type
     std::function<std::shared_ptr<const void>(const Input&, wire::Errors&)> decode;
     // What an Idempotency-Key stands for: the same arguments in any spelling have the same text.
@@ -148,10 +157,13 @@ private:
     template <class Result, class Run>
     static Answer encode_answer(const Run& run, bool store);
     void insert(Entry entry);
+    Match find_declared(std::string_view method, std::string_view path) const;
 
     std::vector<std::unique_ptr<Entry>> entries_;
     std::vector<Pushed> pushed_;
     std::unique_ptr<Node> root_;
+    // By the first segment of a path that no route is declared for: see Route::also_below.
+    std::map<std::string, const Entry*, std::less<>> below_;
 };
 
 // The parameters of a path, decoded; what is wrong is added to `errors`.
@@ -243,6 +255,8 @@ Entry Router::declare_entry(Route route) {
     (detail::declare(entry, static_cast<const std::remove_cvref_t<Arguments>*>(nullptr)), ...);
     if constexpr (std::is_same_v<Result, Html>) {
         entry.html = true;
+    } else if constexpr (std::is_same_v<Result, File>) {
+        entry.file = true;
     } else if constexpr (std::is_same_v<Result, Streamed>) {
         entry.streamed = true;
     } else if constexpr (!std::is_void_v<Result>) {
@@ -280,6 +294,10 @@ Answer Router::encode_answer(const Run& run, [[maybe_unused]] bool store) {
         run();
     } else if constexpr (std::is_same_v<Result, Html>) {
         answer.shared_body = run().text;
+    } else if constexpr (std::is_same_v<Result, File>) {
+        File result = run();
+        answer.type = std::move(result.type);
+        answer.shared_body = std::move(result.bytes);
     } else if constexpr (std::is_same_v<Result, Streamed>) {
         answer.source = run().source;
     } else if constexpr (std::is_base_of_v<wire::RenderedText, Result>) {

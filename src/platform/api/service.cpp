@@ -34,6 +34,22 @@ constexpr std::chrono::seconds write_queued_max{10};
 // A writer that is at something for longer makes who comes next wait for an unknown time.
 constexpr std::chrono::milliseconds write_soon{100};
 
+// By browsers.
+bool is_kept(Cache cache) { return cache == Cache::checked || cache == Cache::forever; }
+
+const char* cache_control(Cache cache, int status) {
+    if (is_kept(cache) && status < 400)
+        return cache == Cache::checked ? "no-cache" : "public, max-age=31536000, immutable";
+    return cache == Cache::personal ? "private, no-store" : "no-store";
+}
+
+// Pictures and fonts are compressed in themselves.
+bool is_compressible(const Entry& entry, const http::Response& response) {
+    const std::string& type = response.content_type;
+    return entry.route.cache != Cache::personal && !response.source &&
+           (!entry.file || type.starts_with("text/") || type == "image/svg+xml");
+}
+
 // Large public answers are compressed for those who ask.
 bool is_compressed_for(const http::Request& request, http::Response& response) {
     const std::string& body = response.shared_body ? *response.shared_body : response.body;
@@ -140,8 +156,8 @@ void Service::answer_at_once(const http::Request& request, const http::Reply& re
     exchange.match = parts_.router.find(request.method, request.path());
     exchange.on_io_thread = true;
     const auto response = std::make_shared<http::Response>(attempt(exchange));
-    const auto compress_first = [this, response, reply] {
-        compress(*response, compressed_);
+    const auto compress_first = [&texts = compressed_of(exchange), response, reply] {
+        compress(*response, texts);
         reply(std::move(*response));
     };
     if (!exchange.to_compress || !pool_->post(compress_first)) reply(std::move(*response));
@@ -340,6 +356,14 @@ http::Response Service::run_handler(Exchange& exchange) {
             return invoke(exchange, nullptr);
         case Work::read:
         case Work::remembered:
+            if (exchange.match.entry->prepare) {
+                ask(exchange, parts_.database.read([&](db::Transaction& tx) {
+                    admit(exchange, &tx);
+                    return prepare(exchange, tx);
+                }));
+                return parts_.database.read(
+                    [&](db::Transaction& tx) { return invoke(exchange, &tx); });
+            }
             return parts_.database.read([&](db::Transaction& tx) {
                 admit(exchange, &tx);
                 return invoke(exchange, &tx);
@@ -455,8 +479,10 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
                                       exchange.match.entry->html ? Kind::page : Kind::data);
     response.shared_body = std::move(answer.shared_body);
     response.source = std::move(answer.source);
-    if (route.cache == Cache::open && !response.source) offer_compressed(exchange, response);
     if (exchange.match.entry->html) response.content_type = "text/html; charset=utf-8";
+    if (exchange.match.entry->file) response.content_type = std::move(answer.type);
+    if (status == http::not_modified_status) response.shared_body = nullptr;
+    if (is_compressible(*exchange.match.entry, response)) offer_compressed(exchange, response);
     if (!route.csv.empty() && wants_csv(exchange.request))
         make_table(*exchange.match.entry, response);
     for (const auto& field : call.headers()) response.headers.add(field.name, field.value);
@@ -465,10 +491,16 @@ http::Response Service::invoke(Exchange& exchange, db::Transaction* tx) {
     return response;
 }
 
+http::GzipCache& Service::compressed_of(const Exchange& exchange) {
+    const bool stays = exchange.match.entry != nullptr && is_kept(exchange.route().cache);
+    return stays ? compressed_files_ : compressed_;
+}
+
 void Service::offer_compressed(Exchange& exchange, http::Response& response) {
     if (!is_compressed_for(exchange.request, response)) return;
-    if (!exchange.on_io_thread) return compress(response, compressed_);
-    const auto known = response.shared_body ? compressed_.find(response.shared_body) : nullptr;
+    http::GzipCache& texts = compressed_of(exchange);
+    if (!exchange.on_io_thread) return compress(response, texts);
+    const auto known = response.shared_body ? texts.find(response.shared_body) : nullptr;
     exchange.to_compress = known == nullptr;
     if (!known) return;
     response.headers.add("Content-Encoding", "gzip");
@@ -521,6 +553,8 @@ http::Response Service::settle_unknown(Exchange& exchange) {
 http::Response Service::refuse(const Exchange& exchange, const Problem& problem) const {
     http::Response response = respond(exchange, problem.status, error_body(problem, exchange.id));
     if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
+    if (const auto* missing = dynamic_cast<const StepUpMissing*>(&problem))
+        response.headers.add(step_up_header, std::string(step_up_name(missing->purpose)));
     // Clients of streamed routes repeat conflicts by themselves, which helps nobody.
     if (problem.status == 409 && exchange.match.entry != nullptr && exchange.match.entry->streamed)
         response.headers.add("x-should-retry", "false");
@@ -529,13 +563,13 @@ http::Response Service::refuse(const Exchange& exchange, const Problem& problem)
 
 http::Response Service::respond(const Exchange& exchange, int status, std::string body,
                                 Kind kind) const {
-    const bool open = exchange.match.entry != nullptr && exchange.route().cache == Cache::open;
+    const Cache cache = exchange.match.entry != nullptr ? exchange.route().cache : Cache::personal;
     http::Response response;
     response.status = status;
     response.body = std::move(body);
     response.headers.reserve(usual_fields);
     response.headers.add("X-Request-Id", to_string(exchange.id));
-    response.headers.add("Cache-Control", open ? "no-store" : "private, no-store");
+    response.headers.add("Cache-Control", cache_control(cache, status));
     response.headers.add("X-Content-Type-Options", "nosniff");
     if (kind == Kind::data) response.headers.add("Content-Security-Policy", data_policy);
     if (parts_.https) response.headers.add("Strict-Transport-Security", "max-age=31536000");

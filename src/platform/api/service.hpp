@@ -93,6 +93,7 @@ private:
     Inquiry prepare(Exchange& exchange, db::Transaction& tx);
     void ask(Exchange& exchange, const Inquiry& inquiry);
     http::Response invoke(Exchange& exchange, db::Transaction* tx);
+    http::GzipCache& compressed_of(const Exchange& exchange);
     void offer_compressed(Exchange& exchange, http::Response& response);
     http::Response write(Exchange& exchange);
     http::Response rehearse(Exchange& exchange);
@@ -106,6 +107,7 @@ private:
     RateLimiter good_credentials_;  // those that were good lately, by their hash
     KnownCallers known_callers_;
     http::GzipCache compressed_;
+    http::GzipCache compressed_files_{256};  // what stays: the other texts do not push it out
     http::Pool* pool_ = nullptr;
     std::atomic<const char*> refusing_{nullptr};  // the reason
     std::atomic<std::uint64_t> refused_for_queue_{0};

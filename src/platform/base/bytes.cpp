@@ -91,6 +91,18 @@ std::optional<Bytes> from_base64url(std::string_view text) {
     return out;
 }
 
+std::optional<Bytes> from_base64(std::string_view text) {
+    if (text.size() % 4 != 0) return std::nullopt;
+    for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
+    std::string letters(text);
+    for (char& c : letters) {
+        if (c == '-' || c == '_') return std::nullopt;
+        if (c == '+') c = '-';
+        if (c == '/') c = '_';
+    }
+    return from_base64url(letters);
+}
+
 std::size_t utf8_sequence_length(std::string_view text) {
     if (text.empty()) return 0;
     const auto first = static_cast<unsigned char>(text[0]);

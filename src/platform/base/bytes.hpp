@@ -19,7 +19,9 @@ std::optional<Bytes> from_hex(std::string_view text);  // either case, even leng
 // spare bits refuses, so that every value has exactly one spelling.
 std::string to_base64url(std::string_view bytes);
 std::optional<Bytes> from_base64url(std::string_view text);
-std::string to_base64(std::string_view bytes);  // section 4, with padding
+// Section 4, with padding; as strict.
+std::string to_base64(std::string_view bytes);
+std::optional<Bytes> from_base64(std::string_view text);
 
 // Length in bytes (1 to 4) of the valid UTF-8 sequence that `text` starts with; 0 if it does not.
 std::size_t utf8_sequence_length(std::string_view text);

@@ -52,7 +52,7 @@ GzipCache::Text GzipCache::compressed(const Text& text) {
     if (Text known = find(text)) return known;
     const auto packed = std::make_shared<const std::string>(gzip(*text));
     const std::lock_guard lock(mutex_);
-    if (entries_.size() == texts_max) entries_.pop_front();
+    if (entries_.size() == texts_max_) entries_.pop_front();
     entries_.push_back({text, packed});
     return packed;
 }

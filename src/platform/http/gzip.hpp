@@ -14,22 +14,25 @@ namespace berth::http {
 
 std::string gzip(std::string_view text);
 
-// Texts that are shared by many answers, each compressed once.
+// Texts that are shared by many answers, each compressed once. Of more than `texts_max` the oldest
+// are forgotten.
 class GzipCache {
 public:
     using Text = std::shared_ptr<const std::string>;
+
+    explicit GzipCache(std::size_t texts_max = 32) : texts_max_(texts_max) {}
 
     Text compressed(const Text& text);
     // Null when it would have to be compressed first. It waits for nobody who does that.
     Text find(const Text& text);
 
 private:
-    static constexpr std::size_t texts_max = 32;
     struct Entry {
         Text text;  // kept, so that its address stays its own
         Text gzip;
     };
 
+    const std::size_t texts_max_;
     std::mutex compressing_;     // one at a time: who wants the same text waits for it
     std::mutex mutex_;           // guards what follows
     std::deque<Entry> entries_;  // the newest last

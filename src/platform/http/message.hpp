@@ -42,6 +42,7 @@ enum class Unread {
     not_yet,     // the head is to be judged first: answer go_on_status and the body is read
 };
 inline constexpr int go_on_status = 100;
+inline constexpr int not_modified_status = 304;  // the client has what it asks for; no body
 // What follows such an answer is another protocol's, both ways: see Source::on_input().
 inline constexpr int switching_status = 101;
 

@@ -21,7 +21,7 @@ std::string_view reason(int status) {
         case 301: return "Moved Permanently";
         case 302: return "Found";
         case 303: return "See Other";
-        case 304: return "Not Modified";
+        case not_modified_status: return "Not Modified";
         case 307: return "Temporary Redirect";
         case 308: return "Permanent Redirect";
         case 400: return "Bad Request";
@@ -105,7 +105,7 @@ std::string date_line(Time now) {
                        clock.minutes().count(), clock.seconds().count());
 }
 
-bool status_has_body(int status) { return status != 204 && status != 304; }
+bool status_has_body(int status) { return status != 204 && status != not_modified_status; }
 
 bool append_head(std::string& out, const Response& response, const HeadOptions& options) {
     if (!is_sound(response, options.switched)) return false;

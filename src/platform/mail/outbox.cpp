@@ -108,7 +108,8 @@ Envelope Outbox::open(const WaitingMail& mail) const {
                         .to = mail.recipient,
                         .subject = mail.subject,
                         .text = *text};
-    return {mail.mail_id, from_, mail.recipient, write_message(letter)};
+    return {mail.mail_id,          from_,          mail.recipient,
+            write_message(letter), letter.subject, letter.text};
 }
 
 std::optional<WaitingMail> find_waiting(db::Transaction& tx, MailId id) {

@@ -16,7 +16,9 @@ struct Envelope {
     MailId id;
     std::string from;  // addresses: is_email
     std::string to;
-    std::string message;  // as write_message() makes it
+    std::string message;       // as write_message() makes it
+    std::string subject = {};  // what the message was made of, for who does not send it
+    std::string text = {};
 };
 
 // The server will not take this mail however often it is offered.

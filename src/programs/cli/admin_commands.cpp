@@ -3,6 +3,7 @@
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"
 #include "admin/campaigns.hpp"
+#include "admin/case_types.hpp"
 #include "admin/lists.hpp"
 #include "admin/records.hpp"
 #include "admin/search.hpp"
@@ -73,6 +74,13 @@ constexpr Command previewing(std::string_view words, std::string_view path, Type
             .access = Access::session};
 }
 
+constexpr Command previewing_at_version(std::string_view words, std::string_view path, TypeOf body,
+                                        std::string_view help, Lookup lookup) {
+    Command command = previewing(words, path, body, help, nullptr);
+    command.lookup = lookup;
+    return command;
+}
+
 constexpr Lookup setting_version{.member = "expected_version",
                                  .path = "/api/v1/admin/settings",
                                  .field = "version",
@@ -110,6 +118,8 @@ constexpr Command admin_table[] = {
     reading("admin search", "/api/v1/admin/search", &wire::type_of<admin::SearchQuery>,
             "KIND=kind ID=id ACCOUNT=account_id LABEL=label",
             "Finds a mail address, id, wallet, address, transaction, key or name."),
+    reading("admin overview", "/api/v1/admin/overview", nullptr, "",
+            "What waits for operators: how much, and since when."),
     reading("admin stuck", "/api/v1/admin/stuck", &wire::type_of<admin::StuckQuery>,
             "KIND=kind ID=id STATE=state SINCE=since UNTIL=until WHY=why HELP=help",
             "What waits for too long, and why."),
@@ -161,6 +171,9 @@ constexpr Command admin_table[] = {
     changing("admin users act", "POST", "/api/v1/admin/users/{id}/actions",
              &wire::type_of<admin::UserAction>, "Changes an account.",
              {"expected_version", "/api/v1/admin/users/{id}", "version"}),
+    previewing_at_version("admin users preview-act", "/api/v1/admin/users/{id}/actions/preview",
+                          &wire::type_of<admin::UserAction>, "What that would end and stop.",
+                          {"expected_version", "/api/v1/admin/users/{id}", "version"}),
     changing("admin users desk", "PUT", "/api/v1/admin/users/{id}/desk-role",
              &wire::type_of<admin::SetDeskRole>,
              "Makes an account an operator for support or finance, or ends that.",
@@ -244,6 +257,10 @@ constexpr Command admin_table[] = {
             "Everybody's rentals."),
     changing("admin rentals stop", "POST", "/api/v1/admin/jobs/{id}/stop",
              &wire::type_of<rentals::OperatorStop>, "Ends a rental."),
+    reading("admin refunds list", "/api/v1/admin/refunds", &wire::type_of<admin::RefundsQuery>,
+            "REFUND=refund_id RENTAL=job_id RENTER=renter_id AMOUNT=amount_micro ASSET=asset "
+            "DISPUTE=dispute_id BY=refunded_by AT=created_at",
+            "Refunds."),
     changing("admin refunds create", "POST", "/api/v1/admin/refunds",
              &wire::type_of<admin::NewRefund>, "Gives back a part of a charge.", {},
              &wire::type_of<admin::BearerQuery>),
@@ -252,6 +269,8 @@ constexpr Command admin_table[] = {
     reading("admin disputes list", "/api/v1/admin/disputes", &wire::type_of<admin::DisputesQuery>,
             "DISPUTE=dispute_id STATE=state RENTAL=job_id AMOUNT=amount_micro CREATED=created_at",
             "Disputes."),
+    reading("admin disputes show", "/api/v1/admin/disputes/{id}", nullptr, "",
+            "One dispute, with both sides."),
     changing("admin disputes open", "POST", "/api/v1/admin/disputes",
              &wire::type_of<admin::NewDispute>, "Holds a part of a charge back."),
     previewing("admin disputes preview", "/api/v1/admin/disputes/preview",
@@ -301,6 +320,8 @@ constexpr Command admin_table[] = {
             "Addresses that their token would not pay."),
     changing("admin payees lift", "POST", "/api/v1/admin/payees/{payee_id}/lift",
              &wire::type_of<transfers::LiftPayee>, "Lets such an address be paid again."),
+    reading("admin treasury show", "/api/v1/admin/treasury", nullptr, "",
+            "Addresses, what books and chain say, and what moved."),
     changing("admin treasury book", "POST", "/api/v1/admin/treasury/movements",
              &wire::type_of<admin::NewMovement>, "Books a movement of the operator's own money."),
     reading("admin blocked list", "/api/v1/admin/blocked-addresses",
@@ -330,6 +351,10 @@ constexpr Command admin_table[] = {
     changing("admin machines act", "POST", "/api/v1/admin/machines/{id}/actions",
              &wire::type_of<hosts::MachineActionWish>, "Quarantines, releases or vouches.",
              {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),
+    previewing_at_version("admin machines preview-act",
+                          "/api/v1/admin/machines/{id}/actions/preview",
+                          &wire::type_of<hosts::MachineActionWish>, "What that would end and stop.",
+                          {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),
     changing("admin tickets close", "POST", "/api/v1/admin/tickets/{id}/close",
              &wire::type_of<tickets::CloseTicket>, "Ends a conversation."),
 };

@@ -2,6 +2,7 @@
 #include "billing/types.hpp"
 #include "cli/special.hpp"
 #include "funding/types.hpp"
+#include "hosts/rental_types.hpp"
 #include "hosts/types.hpp"
 #include "machines/host_agent_types.hpp"
 #include "offers/types.hpp"
@@ -13,6 +14,10 @@ namespace {
 constexpr std::string_view machine_columns =
     "MACHINE=machine_id STATE=state GPU=gpu_model N=gpu_count VRAM=vram_bytes "
     "PRICE=current_offer.rate_micro_per_hour OFFER=current_offer.state HEALTHY=last_healthy_at";
+
+constexpr std::string_view host_rental_columns =
+    "RENTAL=job_id MACHINE=machine_id STATE=state EARNED=earned_micro WHY=end_reason "
+    "SINCE=started_at";
 
 constexpr auto preempt_flags = std::to_array<OwnFlag>({
     {"reason", "TEXT", "for the renter", "the owner needs the machine"},
@@ -28,6 +33,10 @@ constexpr Command host_table[] = {
      .preset = {"tier", "container"},
      .next = "on the machine, with the token in a file: berth-agent enroll --server URL "
              "--token-file FILE"},
+    {.words = "machines enrollment",
+     .method = "GET",
+     .path = "/api/v1/hosts/enrollments/{id}",
+     .help = "Whether a machine has come in by a token."},
     {.words = "machines list",
      .method = "GET",
      .path = "/api/v1/hosts/machines",
@@ -68,6 +77,22 @@ constexpr Command host_table[] = {
      .run = preempt_machine,
      .flags = preempt_flags,
      .operands = "ID"},
+    {.words = "machines take-back",
+     .method = "POST",
+     .path = "/api/v1/hosts/machines/{id}/preempt",
+     .body = &wire::type_of<hosts::TakeBack>,
+     .help = "Gives the interruptible rental notice, from anywhere."},
+    {.words = "machines name",
+     .method = "PATCH",
+     .path = "/api/v1/hosts/machines/{id}",
+     .body = &wire::type_of<hosts::MachineEdit>,
+     .help = "What you call a machine."},
+    {.words = "machines rentals",
+     .method = "GET",
+     .path = "/api/v1/hosts/rentals",
+     .query = &wire::type_of<hosts::HostRentalsQuery>,
+     .columns = host_rental_columns,
+     .help = "The rentals of your machines."},
     {.words = "machines custom-images",
      .method = "PUT",
      .path = "/api/v1/hosts/machines/{id}/custom-images",

@@ -1,7 +1,7 @@
 // What renters do: look for machines, rent them, use them.
 #include "api/page.hpp"
 #include "billing/types.hpp"
-#include "catalog/types.hpp"
+#include "catalog/page_types.hpp"
 #include "cli/special.hpp"
 #include "offers/template_types.hpp"
 #include "rentals/types.hpp"
@@ -54,10 +54,17 @@ constexpr Command market_table[] = {
      .columns = offer_columns,
      .help = "Machines for rent.",
      .access = Access::anyone},
+    {.words = "offers browse",
+     .method = "GET",
+     .path = "/api/v1/catalog",
+     .query = &wire::type_of<catalog::CatalogQuery>,
+     .columns = offer_columns,
+     .help = "Machines for rent by more filters, beside the price of the market.",
+     .access = Access::anyone},
     {.words = "offers explain",
      .method = "GET",
      .path = "/api/v1/offers/explain",
-     .query = &wire::type_of<catalog::OffersQuery>,
+     .query = &wire::type_of<catalog::CatalogQuery>,
      .help = "Which filter removes how many offers, and what comes near.",
      .access = Access::anyone},
     {.words = "offers show",
@@ -92,7 +99,7 @@ constexpr Command market_table[] = {
     {.words = "rentals list",
      .method = "GET",
      .path = "/api/v1/jobs",
-     .query = &wire::type_of<api::PageQuery>,
+     .query = &wire::type_of<rentals::JobsQuery>,
      .columns = rental_columns,
      .help = "Your rentals."},
     {.words = "rentals show",

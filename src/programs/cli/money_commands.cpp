@@ -1,4 +1,5 @@
 // Money: what is there, how it comes in and how it leaves.
+#include "admin/case_types.hpp"
 #include "api/page.hpp"
 #include "billing/types.hpp"
 #include "cli/special.hpp"
@@ -37,6 +38,13 @@ constexpr Command money_table[] = {
      .query = &wire::type_of<reports::StatementQuery>,
      .help = "All movements of a time, with what there was before and after it.",
      .rows = "entries"},
+    {.words = "disputes list",
+     .method = "GET",
+     .path = "/api/v1/disputes",
+     .query = &wire::type_of<admin::OwnDisputesQuery>,
+     .columns = "DISPUTE=dispute_id RENTAL=job_id STATE=state AMOUNT=amount_micro OUTCOME=outcome "
+                "REFUND=refund_micro OPENED=opened_at",
+     .help = "Disputes about what the account was charged."},
     {.words = "credits list",
      .method = "GET",
      .path = "/api/v1/billing/credits",
@@ -65,6 +73,12 @@ constexpr Command money_table[] = {
      .method = "GET",
      .path = "/api/v1/funding-intents/{id}",
      .help = "One announced transfer."},
+    {.words = "funding transfers",
+     .method = "GET",
+     .path = "/api/v1/funding-intents/{id}/transfers",
+     .query = &wire::type_of<funding::TransfersQuery>,
+     .columns = "LOG=log_index AMOUNT=amount_micro ASSET=asset FROM=from MATCHES=matches WHY=why",
+     .help = "What of a transaction went to the treasury, and whether it can be claimed."},
     {.words = "funding claim",
      .method = "POST",
      .path = "/api/v1/funding-intents/{id}/claim",

@@ -9,11 +9,14 @@
 #include "base/log.hpp"
 #include "chain/settings.hpp"
 #include "mail/settings.hpp"
+#include "server/branding.hpp"
 #include "server/census.hpp"
 #include "server/chain_setup.hpp"
+#include "server/console.hpp"
 #include "server/features.hpp"
 #include "server/local_requests.hpp"
 #include "server/pages.hpp"
+#include "server/play.hpp"
 #include "server/schema.hpp"
 #include "server/secrets.hpp"
 #include "server/simulation.hpp"
@@ -56,9 +59,7 @@ std::size_t io_threads(const Settings& settings) {
 }
 
 Duration usual_drain(const Settings& settings) {
-    const std::string& address = settings.listen->address;
-    const bool is_loopback = address.starts_with("127.") || address == "::1";
-    return std::chrono::seconds(is_loopback ? 0 : 3);
+    return std::chrono::seconds(is_loopback(settings.listen->address) ? 0 : 3);
 }
 
 }  // namespace
@@ -89,6 +90,9 @@ std::string specification() {
     api::Router router;
     add_status_routes(router, nullptr, nullptr);
     add_page_routes(router, nullptr);
+    add_console_routes(router);
+    add_branding_routes(router);
+    add_play_routes(router, {});
     features.add_routes(router);
     return api::openapi(router);
 }
@@ -117,6 +121,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
                      ? std::move(overrides.transport)
                      : mail::make_transport(*start_->get<mail::Settings>().transport,
                                             {.ca_file = *start_->get<mail::Settings>().ca_file});
+    if (*settings_.simulated) make_play();
     worker::Options worker_options;
     worker_options.threads =
         static_cast<std::size_t>(std::max(*settings_.worker_threads, std::int64_t{1}));
@@ -159,10 +164,20 @@ rentals::Rentals& App::rentals() { return features_->rentals; }
 relay::Relay& App::relay() { return features_->relay; }
 delivery::Delivery& App::delivery() { return features_->delivery; }
 
+void App::make_play() {
+    faucet_ = std::make_unique<Faucet>(Faucet::Parts{
+        *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_), features_->treasury});
+    kept_mail_ = std::make_unique<KeptMail>();
+    transport_ = keeping_transport(std::move(transport_), *kept_mail_, clock_);
+}
+
 void App::declare_routes(const Overrides& overrides) {
     const auto reference = std::make_shared<Reference>(router_);
     add_status_routes(router_, &pulse_, reference);
     add_page_routes(router_, reference);
+    add_console_routes(router_);
+    add_branding_routes(router_);
+    add_play_routes(router_, {faucet_.get(), kept_mail_.get()});
     features_->add_routes(router_);
     if (overrides.routes) overrides.routes(router_);
 }
@@ -193,7 +208,7 @@ void App::serve() {
     if (*settings_.simulated)
         simulation_ = std::make_unique<Simulation>(Simulation::Parts{
             settings_, *database_, dynamic_cast<simulated::SimulatedChain&>(*chain_),
-            features_->treasury, features_->host_agents, random_});
+            features_->treasury, *faucet_, features_->host_agents, random_});
     server_->start();
     features_->own_listeners.add(settings_.listen->address, server_->port());
 }

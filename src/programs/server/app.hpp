@@ -49,7 +49,9 @@ class Rentals;
 namespace berth::server {
 
 class Census;
+class Faucet;
 struct Features;
+class KeptMail;
 class Simulation;
 
 constexpr std::size_t mebibyte = std::size_t{1024} * 1024;
@@ -116,6 +118,7 @@ private:
     void add_money_metrics();
     void add_relay_metrics();
     void add_webhook_metrics();
+    void make_play();
     void declare_routes(const Overrides& overrides);
     void prepare();
     void begin();
@@ -132,6 +135,8 @@ private:
     std::unique_ptr<chain::Chain> chain_;  // null without --chain-rpc or --simulated
     std::unique_ptr<Features> features_;   // apart, so that its users need not see every feature
     std::unique_ptr<db::Database> database_;
+    std::unique_ptr<Faucet> faucet_;       // null without --simulated
+    std::unique_ptr<KeptMail> kept_mail_;  // likewise
     std::unique_ptr<mail::Transport> transport_;
     api::Metrics metrics_;
     api::Router router_;

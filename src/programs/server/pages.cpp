@@ -15,22 +15,6 @@ using api::Cache;
 using api::Call;
 using api::Work;
 
-constexpr std::string_view start = R"(<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Berth</title>
-<h1>Berth</h1>
-<p>A marketplace where GPUs are rented by the millisecond. This is its API.</p>
-<ul>
-<li><a href="/docs">Reference</a>: every route, with its fields, errors and a curl command.</li>
-<li><a href="/openapi.json">openapi.json</a>: the same for programs (OpenAPI 3.1).</li>
-<li><a href="/api/v1/status">Status</a>: how the service is.</li>
-<li><a href="/terms">Terms of service</a>.</li>
-</ul>
-</html>
-)";
-
 }  // namespace
 
 std::shared_ptr<const std::string> Reference::specification() {
@@ -48,20 +32,6 @@ std::shared_ptr<const std::string> Reference::page() {
 }
 
 void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference) {
-    router.add({.method = "GET",
-                .path = "/",
-                .name = "start_page",
-                .group = "pages",
-                .summary = "Where to begin.",
-                .access = Access::anyone,
-                .work = Work::memory,
-                .cache = Cache::open},
-               [page = std::make_shared<const std::string>(start)](Call& call) {
-                   call.add_header("Content-Security-Policy",
-                                   "default-src 'none'; frame-ancestors 'none'");
-                   return api::Html(page);
-               });
-
     const std::string policy =
         fmt::format("default-src 'none'; style-src 'sha256-{}'; frame-ancestors 'none'",
                     to_base64(crypto::sha256(api::reference_style)));

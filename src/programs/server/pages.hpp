@@ -1,4 +1,4 @@
-// The pages that a person finds without knowing the API: where to begin, and the reference.
+// The reference: the description of the API, for programs and for people.
 #pragma once
 
 #include <memory>

@@ -5,19 +5,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include "base/problem.hpp"
 #include "crypto/hash.hpp"
-#include "treasury/treasury.hpp"
+#include "server/waiting.hpp"
 
 namespace berth::server {
 namespace {
 
 constexpr Duration step_max = std::chrono::seconds(60);
-constexpr std::chrono::milliseconds look_again_after{20};
 constexpr std::chrono::seconds heartbeats_wait_max{60};
-constexpr std::chrono::seconds watcher_wait_max{30};
 
 const db::Migration migration_list[] = {
     {"simulation", 1,
@@ -36,10 +33,6 @@ bool is_stamped(db::Database& database) {
     });
 }
 
-bool is_loopback(const Endpoint& endpoint) {
-    return endpoint.address.starts_with("127.") || endpoint.address == "::1";
-}
-
 bool is_sqlite(const Settings& settings) { return settings.db->starts_with(sqlite_scheme); }
 
 // In whichever way the two came together; empty when they fit.
@@ -48,7 +41,7 @@ std::string misfit(const Settings& settings, const chain::Settings& chain) {
     if (!chain.chain_rpc->empty())
         return "--chain-rpc: must not be given: play money and a real chain never meet";
     const auto& metrics = *settings.metrics_listen;
-    if (!is_loopback(*settings.listen) || (metrics && !is_loopback(*metrics)))
+    if (!is_loopback(settings.listen->address) || (metrics && !is_loopback(metrics->address)))
         return "--listen and --metrics-listen: must be loopback addresses: play money is for this "
                "machine alone";
     return "";
@@ -104,20 +97,13 @@ std::string place_of(const simulated::TransactionRow& row) {
     return fmt::format("{} {}", chain::to_string(row.hash), row.log_index);
 }
 
-// Asks again and again until it is so; false when that takes too long.
-template <class Predicate>
-bool wait_until(std::chrono::seconds at_most, const Predicate& predicate) {
-    const auto until = std::chrono::steady_clock::now() + at_most;
-    while (!predicate()) {
-        if (std::chrono::steady_clock::now() > until) return false;
-        std::this_thread::sleep_for(look_again_after);
-    }
-    return true;
-}
-
 }  // namespace
 
 const std::span<const db::Migration> simulation_migrations{migration_list};
+
+bool is_loopback(std::string_view address) {
+    return address.starts_with("127.") || address == "::1";
+}
 
 SimulatedFiles simulated_files(const Settings& settings) {
     const auto folder =
@@ -217,35 +203,13 @@ std::string Simulation::advance(Duration span) {
     return std::to_string(std::chrono::floor<std::chrono::seconds>(clock_.offset()).count());
 }
 
-// Before its first look, what comes in is history to it.
-void Simulation::wait_for_watcher() const {
-    const bool looks = wait_until(watcher_wait_max, [&] {
-        const auto watched = parts_.database.read(funding::list_watched);
-        return !watched.empty() &&
-               std::ranges::all_of(watched, [](const auto& one) { return one.blocks.has_value(); });
-    });
-    if (!looks) refuse_line("the chain's watcher does not run");
-}
-
-// The way of any deposit that nobody claims: seen by the watcher, parked in suspense, matched with
-// its account. So books and chain agree.
 std::string Simulation::fund(AccountId account, ledger::Asset asset, Micro amount) {
     const bool known = parts_.database.read(
         [&](db::Transaction& tx) { return accounts::find_account(tx, account).has_value(); });
     if (!known) refuse_line("ACCOUNT_ID: there is no such account");
-    wait_for_watcher();
-    const auto row =
-        parts_.chain.mint(parts_.treasury.token(asset), *parts_.treasury.address, amount);
-    const funding::DepositMark deposit{chain::to_string(row.hash), 0};
-    const bool parked = wait_until(watcher_wait_max, [&] {
-        return parts_.database.read(
-            [&](db::Transaction& tx) { return funding::find_deposit(tx, deposit).has_value(); });
-    });
-    if (!parked)
-        refuse_line("the chain's watcher has not seen it yet; an admin can match it later");
+    const funding::DepositMark deposit = parts_.faucet.pour(asset, amount);
     parts_.database.write([&](db::Transaction& tx) {
-        treasury::match({tx, parts_.random, clock_.now()}, deposit, account,
-                        {audit::Actor::local_operator(), "faucet of a simulated server"});
+        Faucet::match({tx, parts_.random, clock_.now()}, deposit, account);
     });
     return fmt::format("{} has {} micro-{} more", to_string(account), amount.value,
                        ledger::name(asset));

@@ -12,6 +12,7 @@
 #include "db/migrate.hpp"
 #include "ledger/treasury.hpp"
 #include "machines/host_agents.hpp"
+#include "server/faucet.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
 #include "simulated/simulated_chain.hpp"
@@ -29,6 +30,9 @@ SimulatedFiles simulated_files(const Settings& settings);
 // Throws BadSettings for --simulated beside a real chain, PostgreSQL, or a listener that other
 // machines can reach.
 void check_simulated(const Settings& settings, const chain::Settings& chain);
+
+// Whether only this machine reaches the address.
+bool is_loopback(std::string_view address);
 
 // The system's, or the one that a simulated server and its agents share.
 std::unique_ptr<Clock> make_clock(const Settings& settings);
@@ -57,6 +61,7 @@ public:
         db::Database& database;
         simulated::SimulatedChain& chain;
         const ledger::Treasury& treasury;
+        Faucet& faucet;
         machines::HostAgents& host_agents;
         Random& random;
     };
@@ -66,7 +71,6 @@ private:
     std::string answer(const std::string& line);
     std::string advance(Duration span);
     std::string fund(AccountId account, ledger::Asset asset, Micro amount);
-    void wait_for_watcher() const;
 
     Parts parts_;
     SharedClock clock_;

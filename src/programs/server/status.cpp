@@ -2,6 +2,8 @@
 
 #include "api/openapi.hpp"
 #include "base/version.hpp"
+#include "server/console.hpp"
+#include "server/settings.hpp"
 
 namespace berth::server {
 namespace {
@@ -36,6 +38,8 @@ PublicStatus public_status(const Checks& checks, const Call& call) {
     out.version = {std::string(project_version)};
     out.admission_paused = *call.settings<api::Settings>().admission_paused;
     out.updated_at = call.now;
+    out.console = {console_version()};
+    if (*call.settings<Settings>().simulated) out.simulated = true;
     return out;
 }
 

@@ -81,15 +81,21 @@ struct PublicStatus {
     wire::Text<1, 20> contract_version;
     wire::Text<1, 20> version;
     Time updated_at;
+    std::optional<wire::Text<1, 64>> console;
+    std::optional<bool> simulated;
 };
 BOOST_DESCRIBE_STRUCT(PublicStatus, (),
-                      (status, components, admission_paused, contract_version, version, updated_at))
+                      (status, components, admission_paused, contract_version, version, updated_at,
+                       console, simulated))
 constexpr auto wire_docs(const PublicStatus*) {
     return std::to_array<wire::Doc>({
         {"components", "The parts of the service."},
         {"admission_paused", "Whether new rentals are refused at the moment.", "false"},
         {"contract_version", "The version of this API.", "3.0.0"},
         {"version", "The version of the server's program, for people.", "0.1.0"},
+        {"console", "The build of the web console; a tab with another one is out of date.",
+         "4be2dc8e0f5b6b1d9a7c3e5f1a2b3c4d"},
+        {"simulated", "True where all money is play money; left out elsewhere.", "true"},
     });
 }
 

@@ -13,14 +13,6 @@ Wide wide(std::int64_t value) { return static_cast<Wide>(value); }
 // An eight-billion-parameter model of 4.8 GB at 60 % of the bandwidth: GB/s * 0.6 / 4.8.
 constexpr double tokens_per_gbps = 0.6 / 4.8;
 
-Micro median(std::vector<Micro> values) {
-    std::ranges::sort(values);
-    const std::size_t middle = values.size() / 2;
-    if (values.size() % 2 == 1) return values[middle];
-    const Wide sum = wide(values[middle - 1].value) + wide(values[middle].value);
-    return {static_cast<std::int64_t>(sum / 2)};
-}
-
 // The place of the 75th percentile among `count` sorted values, by nearest rank.
 std::size_t p75_index(std::size_t count) { return (count * 3 + 3) / 4 - 1; }
 
@@ -108,6 +100,14 @@ std::optional<TokenEstimate> estimate(const GpuModel& model, Micro price,
 }
 
 }  // namespace
+
+Micro median(std::vector<Micro> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    if (values.size() % 2 == 1) return *middle;
+    const Wide sum = wide(std::max_element(values.begin(), middle)->value) + wide(middle->value);
+    return {static_cast<std::int64_t>(sum / 2)};
+}
 
 std::optional<MarketPrice> market_price(const GpuModel& model, std::span<const Listing> listings,
                                         std::optional<std::int64_t> vram_bytes,

@@ -39,6 +39,9 @@ enum class PriceBasis {
 };
 inline constexpr std::size_t listings_min = 3;
 
+// Of at least one value; between the two in the middle where their number is even.
+Micro median(std::vector<Micro> values);
+
 // From memory bandwidth alone, for a model of eight billion parameters in 4.8 GB.
 struct TokenEstimate {
     double tok_s_8b = 0;

@@ -89,6 +89,11 @@ export function recipesFor({ town, mailbox, root, spare, victim }) {
         },
         sign_out: seldom,
         revoke_sessions: seldom,
+        revoke_session: async (caller, { dice }) => {
+            if (caller.kind !== 'person' || dice.chance(0.95)) return undefined;
+            const { status, body } = await caller.browser.get('/api/v1/account/sessions');
+            return status === 200 ? { path: { id: dice.pick(body.items).session_id } } : undefined;
+        },
         step_up: async (caller, { dice }) => {
             const purpose = dice.pick(['account-sensitive', 'wallet']);
             if (caller.wallet) {

@@ -72,6 +72,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/branding": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The name and the looks that the operator gave the service. */
+        get: operations["show_branding"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/simulated/faucet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Play money for the account, on a simulated server. */
+        post: operations["ask_faucet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/simulated/mail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The last mails to an address, on a simulated server: anyone on its machine may read them. */
+        get: operations["show_simulated_mail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/auth/email/start": {
         parameters: {
             query?: never;
@@ -238,6 +289,23 @@ export interface paths {
         /** Ends every session of the account, this one too. */
         post: operations["revoke_sessions"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/account/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends one session of the account. */
+        delete: operations["revoke_session"];
         options?: never;
         head?: never;
         patch?: never;
@@ -716,6 +784,23 @@ export interface paths {
         };
         /** One funding intent and what became of it. */
         get: operations["show_funding_intent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/funding-intents/{id}/transfers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The transfers of a transaction to the treasury, and whether they are what the intent asked for; claims nothing. */
+        get: operations["list_seen_transfers"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1754,6 +1839,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/users/{id}/actions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What such a command would end and stop; changes nothing. */
+        post: operations["preview_user_action"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/users/{id}/desk-role": {
         parameters: {
             query?: never;
@@ -1829,7 +1931,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** Refunds, newest first. */
+        get: operations["list_refunds"];
         put?: never;
         /** Gives a part of a job's charge back, from the host and from the fee. */
         post: operations["refund"];
@@ -1919,6 +2022,40 @@ export interface paths {
         put?: never;
         /** What deciding a dispute would do and who would pay it; changes nothing. */
         post: operations["preview_close_dispute"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/disputes/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One dispute, with both sides, their tickets and what was charged. */
+        get: operations["show_dispute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Disputes about what the account was charged, newest first. */
+        get: operations["list_own_disputes"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2114,6 +2251,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/admin/treasury": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The treasury's addresses, what books and chain say of it, and what moved. */
+        get: operations["show_treasury"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/admin/treasury/movements": {
         parameters: {
             query?: never;
@@ -2229,6 +2383,23 @@ export interface paths {
         post?: never;
         /** Takes an address off the block list. */
         delete: operations["unblock_address"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for operators: how much of each, and since when. */
+        get: operations["show_overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2415,6 +2586,23 @@ export interface paths {
         put?: never;
         /** A one-time token by which a machine enrolls. */
         post: operations["create_enrollment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/enrollments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether a machine has come in by a token. */
+        get: operations["show_enrollment"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2814,6 +3002,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Offers by the filters of /offers and more, beside the price of the market, with figures of all that pass. */
+        get: operations["browse_catalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/offers/explain": {
         parameters: {
             query?: never;
@@ -2821,7 +3026,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Why a search finds what it finds: what each filter of the same query removes, and the offers that come nearest. */
+        /** Why /offers or /catalog finds what it finds: what each filter of the query removes, and the offers that come nearest. */
         get: operations["explain_offers"];
         put?: never;
         post?: never;
@@ -2859,6 +3064,23 @@ export interface paths {
         put?: never;
         /** Puts a machine aside, lets it come back, vouches for it, or retires it. */
         post: operations["act_on_machine"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/machines/{id}/actions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What such a command would end and stop; changes nothing. */
+        post: operations["preview_machine_action"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2912,6 +3134,41 @@ export interface paths {
         post?: never;
         /** Takes a machine out of service for good; its history is kept. */
         delete: operations["retire_machine"];
+        options?: never;
+        head?: never;
+        /** Gives a machine a name, or takes it away. */
+        patch: operations["edit_machine"];
+        trace?: never;
+    };
+    "/api/v1/hosts/machines/{id}/preempt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the interruptible rental of a machine its notice; nothing more is billed, and it ends when the notice is over. */
+        post: operations["preempt_rental"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hosts/rentals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Rentals of the account's own machines, newest first. */
+        get: operations["list_host_rentals"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4279,6 +4536,34 @@ export interface components {
             /** @description Oldest first, all of them. */
             entries: components["schemas"]["StatementRow"][];
         };
+        ActionEffect: {
+            /** @description sessions_ended, keys_refused, keys_working, authenticator_removed, rentals_going_on, machines_hidden, machines_shown, transfers_waiting, rentals_stopped, commands_taken_back. */
+            what: string;
+            /** @description How many; no more than 1,000 are counted. */
+            count: number;
+            /** @description What they are about, in both assets together, where that is money. */
+            amount_micro?: string;
+            /** @description The first ten of them. */
+            ids: string[];
+        };
+        ActionPreview: {
+            /** @description Whether it would be done, or wait for a second admin. */
+            allowed: boolean;
+            /** @description What it would come to; empty when it would be refused. */
+            effects: components["schemas"]["ActionEffect"][];
+            /** @description Why it would be refused; left out when it would not. */
+            refusal?: components["schemas"]["ActionRefusal"];
+            /** @description Whether it would wait until another admin confirms it. */
+            needs_second_admin: boolean;
+            /** @description What follows, in a sentence; left out when it would be refused. */
+            consequence?: string;
+        };
+        ActionRefusal: {
+            /** @description As the command itself would answer. */
+            code: string;
+            /** @description Why, in a sentence. */
+            message: string;
+        };
         ActionTaken: {
             /** Format: uuid */
             user_id: string;
@@ -4619,6 +4904,20 @@ export interface components {
              */
             expires_at: string;
         };
+        AssetCover: {
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description All that is owed, by the newest proof of liabilities. */
+            owed_micro: string;
+            /** @description What the chain had for it then; null where nobody looked. */
+            held_micro: string | null;
+            /** @description What is held for what is owed, in hundredths of a per cent; null when nothing is owed or nobody looked. */
+            cover_bps: number | null;
+            /** Format: date-time */
+            as_of: string;
+            /** @description How old that is, in seconds. */
+            age_s: number;
+        };
         AuditActor: {
             /**
              * Format: uuid
@@ -4722,6 +5021,14 @@ export interface components {
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        BrandingShown: {
+            /** @description The name of the service. */
+            name: string;
+            /** @description Of the colour of the console, in degrees; /branding.css has it as a style. */
+            hue: number;
+            /** @description Whether there is a picture at /branding/logo. */
+            has_logo: boolean;
+        };
         BudgetFacts: {
             /** @description What is held. */
             budget_micro: string;
@@ -4804,6 +5111,34 @@ export interface components {
             items: components["schemas"]["CampaignRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
+        };
+        CatalogPage: {
+            /** @description As /offers shows them, each with its market price. */
+            items: components["schemas"]["OfferSummary"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
+            /** @description Offers that pass every filter, on all pages. */
+            total: number;
+            /** @description Offers that are listed now, before any filter. */
+            total_listed: number;
+            /** @description Of those that pass; null when none does. */
+            lowest_rate_micro_per_gpu_hour: string | null;
+            /** @description What `model` could be with the same other filters: the models with most offers first, a hundred at most. */
+            gpu_models: components["schemas"]["ModelOnSale"][];
+            /**
+             * Format: date-time
+             * @description When an offer last came, went or changed.
+             */
+            changed_at: string;
+        };
+        ChainLook: {
+            /** @description Final blocks that were not read yet. */
+            lag_blocks: number;
+            /**
+             * Format: date-time
+             * @description When everything was last seen.
+             */
+            looked_at: string;
         };
         ChangedField: {
             field: string;
@@ -5173,6 +5508,88 @@ export interface components {
             /** @description The transaction, once it is signed. */
             tx_hash: string | null;
         };
+        DisputeDetail: {
+            /** Format: uuid */
+            dispute_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The part of the charge that is disputed. */
+            amount_micro: string;
+            /** @description What is secured of the host's share while the dispute is open. */
+            held_micro: string;
+            /** @description The rest of the host's share: it had been paid out already. */
+            unsecured_micro: string;
+            /** @enum {string} */
+            state: "open" | "closed";
+            reason: string;
+            evidence: string[];
+            /** @description Over the evidence and what was known of the job when it was opened. */
+            evidence_hash: string;
+            /**
+             * Format: uuid
+             * @description The admin who opened it.
+             */
+            opened_by: string;
+            /** Format: date-time */
+            created_at: string;
+            /** @description Null while it is open. */
+            outcome: ("upheld" | "rejected") | null;
+            /** @description Null when nothing was refunded. */
+            refund_micro: string | null;
+            /**
+             * Format: uuid
+             * @description Null when nothing was refunded.
+             */
+            refund_id: string | null;
+            /** @description What the host's earnings did not pay of the refund; null when nothing was refunded. */
+            host_shortfall_micro: string | null;
+            /** @description Who was named to bear that; null when nobody was. */
+            bearer: ("host_debt" | "platform") | null;
+            /** @description Null while it is open. */
+            close_reason: string | null;
+            /**
+             * Format: uuid
+             * @description The admin who closed it; null while it is open.
+             */
+            closed_by: string | null;
+            /**
+             * Format: date-time
+             * @description Null while it is open.
+             */
+            closed_at: string | null;
+            /**
+             * Format: uuid
+             * @description Who rented.
+             */
+            renter_id: string;
+            /**
+             * Format: uuid
+             * @description Whose machine it was.
+             */
+            host_id: string;
+            /** Format: uuid */
+            machine_id: string;
+            /** @description What the renter was charged for the job. */
+            charged_micro: string;
+            /** @description The platform's part of that. */
+            fee_micro: string;
+            /** @description By all refunds of the job. */
+            refunded_micro: string;
+            /** @description What may still be refunded. */
+            refundable_micro: string;
+            /**
+             * Format: uuid
+             * @description The renter's newest ticket about the job; null when there is none.
+             */
+            renter_ticket_id: string | null;
+            /**
+             * Format: uuid
+             * @description The host's newest ticket about the job; null when there is none.
+             */
+            host_ticket_id: string | null;
+        };
         DisputeFacts: {
             /**
              * Format: uuid
@@ -5376,6 +5793,39 @@ export interface components {
             token: string | null;
             /** Format: date-time */
             expires_at: string;
+            /** @description To be pasted into a shell of the machine; it then asks for the token, which is not in it. */
+            install_line: string;
+        };
+        EnrollmentShown: {
+            /** Format: uuid */
+            enrollment_id: string;
+            /**
+             * @description waiting for a machine, used by one, or expired without.
+             * @enum {string}
+             */
+            state: "waiting" | "used" | "expired";
+            /**
+             * @description Whether the machine takes renters' containers, or serves models itself.
+             * @enum {string}
+             */
+            tier: "container" | "inference";
+            /** @description What the machine will be called; null without one. */
+            label: string | null;
+            /**
+             * Format: date-time
+             * @description Until when a machine can come in with it.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When one did; null before.
+             */
+            used_at: string | null;
+            /**
+             * Format: uuid
+             * @description The machine that did; null before.
+             */
+            machine_id: string | null;
         };
         ErrorDetail: {
             /** @description Which kind of error it is. New codes may appear: treat an unknown one by the HTTP status. */
@@ -5526,6 +5976,25 @@ export interface components {
             code: "IMAGE_NOT_FOUND" | "IMAGE_DIGEST_MISMATCH" | "PULL_TIMEOUT" | "DISK_FULL" | "OUT_OF_MEMORY" | "ENGINE_EXITED" | "PROBE_FAILED" | "HOST_REJECTED" | "HOST_LOST" | "INTERNAL";
             /** @description For people. */
             message: string;
+        };
+        FaucetPaid: {
+            /**
+             * @description Which token.
+             * @enum {string}
+             */
+            asset: "USDC" | "USDT";
+            /** @description What the account has more, to spend. */
+            amount_micro: string;
+            tx_hash: string;
+        };
+        FaucetWish: {
+            /**
+             * @description Which token.
+             * @enum {string}
+             */
+            asset: "USDC" | "USDT";
+            /** @description How much play money, at most 1,000 units. */
+            amount_micro: string;
         };
         FiguresRow: {
             /** @description A day, or a month. */
@@ -5761,6 +6230,45 @@ export interface components {
              */
             observed_at: string;
         };
+        HostRental: {
+            /** Format: uuid */
+            job_id: string;
+            /**
+             * Format: uuid
+             * @description The machine, also one that was retired since.
+             */
+            machine_id: string;
+            /**
+             * @description Of the rental.
+             * @enum {string}
+             */
+            state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
+            /**
+             * Format: date-time
+             * @description When it became READY; before that, when it was reserved.
+             */
+            started_at: string;
+            /**
+             * Format: date-time
+             * @description Null while it is open.
+             */
+            ended_at: string | null;
+            /** @description Why it ended; null before. */
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            /** @description False when the host never reached READY: nothing ran, nothing was billed. */
+            ready: boolean;
+            /** @description As it was quoted. */
+            rate_micro_per_hour: string;
+            /** @description Billed runtime since READY. */
+            metered_ms: string;
+            /** @description The host's share that was posted. */
+            earned_micro: string;
+        };
+        HostRentalPage: {
+            items: components["schemas"]["HostRental"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
+        };
         HostYear: {
             /** Format: uuid */
             account_id: string;
@@ -5855,6 +6363,10 @@ export interface components {
             claim: components["schemas"]["IntentClaim"] | null;
             /** @description What was wrong with the last claim; null when nothing was. */
             exception: string | null;
+            /** @description Of one intent alone: the claim that waits for the chain, if one does. */
+            pending_claim?: components["schemas"]["IntentPendingClaim"];
+            /** @description Where the token is, and where people look at it. */
+            network?: components["schemas"]["IntentNetwork"];
         };
         IntentClaim: {
             tx_hash: string;
@@ -5863,10 +6375,39 @@ export interface components {
             /** Format: date-time */
             confirmed_at: string;
         };
+        IntentNetwork: {
+            /** @constant */
+            chain_id: 8453;
+            /** @description The contract of the token to send. */
+            token_address: string;
+            /** @description Where people look at transactions. */
+            explorer_url: string;
+        };
         IntentPage: {
             items: components["schemas"]["Intent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
+        };
+        IntentPendingClaim: {
+            tx_hash: string;
+            /** @description Which log of the transaction is the transfer. */
+            log_index: number;
+            /**
+             * Format: date-time
+             * @description When it was claimed.
+             */
+            claimed_at: string;
+            /**
+             * Format: date-time
+             * @description Until when it is looked for.
+             */
+            until: string;
+            /** @description The block that has it; left out while none is known. */
+            block_number?: number;
+            /** @description Its block and those on top of it. */
+            confirmations?: number;
+            /** @description As many the newest final block has at the moment; then it is credited. */
+            needed?: number;
         };
         Interruption: {
             /** @description Interruptible rentals of this machine in the last 90 days. */
@@ -6050,6 +6591,8 @@ export interface components {
             host_id?: string;
             /** @description What the host told of its GPUs during the rental, the latest 20; only where one job is shown. */
             health_events?: components["schemas"]["HealthShown"][];
+            /** @description What was rented, also once the offer is gone; left out of older jobs. */
+            machine?: components["schemas"]["MachineOfJob"];
         };
         JobAccepted: {
             /** Format: uuid */
@@ -6275,6 +6818,10 @@ export interface components {
             telemetry?: components["schemas"]["TelemetryShown"] | null;
             /** @description What its agent told of its GPUs lately, the latest 20. */
             health_events?: components["schemas"]["HealthShown"][];
+            /** @description What its owner calls it; null without a name. */
+            label?: string | null;
+            /** @description How it spent the last 30 days: online, listed, rented. */
+            hours?: components["schemas"]["MachineHours"];
         };
         MachineEarnings: {
             /** @description How many days follow. */
@@ -6288,6 +6835,23 @@ export interface components {
             /** @description Every day of the window, also those without earnings. */
             days: components["schemas"]["EarningsDay"][];
         };
+        MachineEdit: {
+            /** @description What you call it, in printable characters; null takes the name away. */
+            label: string | null;
+            /** @description The machine's version as it was looked at; left out, any. */
+            expected_version?: string;
+        };
+        MachineEdited: {
+            /**
+             * Format: uuid
+             * @description Of the machine that was asked for.
+             */
+            machine_id: string;
+            /** @description As it now stands. */
+            label: string | null;
+            /** @description After this. */
+            version: string;
+        };
         MachineFieldChange: {
             /** @description What changed. */
             field: string;
@@ -6295,6 +6859,34 @@ export interface components {
             from: string | null;
             /** @description What it is now. */
             to: string | null;
+        };
+        MachineHours: {
+            /** @description Of how many days it is, today with them. */
+            window_days: number;
+            /** @description How long the machine was looked at in these days. */
+            observed_ms: string;
+            /** @description How much of that its agent was heard. */
+            online_ms: string;
+            /** @description How much of it the machine was for rent, rented or not. */
+            listed_ms: string;
+            /** @description How much of it the machine was rented. */
+            rented_ms: string;
+            /** @description Of the observed time; null while nothing was observed. */
+            online_bps: number | null;
+            /** @description Of the observed time; null while nothing was observed. */
+            listed_bps: number | null;
+            /** @description Of the listed time; null while it was never listed. */
+            rented_bps: number | null;
+        };
+        MachineOfJob: {
+            /** @description Of the first GPU, as its driver names it. */
+            gpu_model: string | null;
+            /** @description How many GPUs it has. */
+            gpu_count: number | null;
+            /** @description Of one GPU, measured; null when it was not. */
+            vram_bytes: string | null;
+            /** @description Of the address it enrolled from; null when that is unknown. */
+            continent: ("AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA") | null;
         };
         MachineStateFacts: {
             /**
@@ -6424,6 +7016,18 @@ export interface components {
             /** @description Gigabytes a second between host and GPU. */
             pcie_gbps?: number;
         };
+        ModelOnSale: {
+            /** @description As a driver names it. */
+            model: string;
+            /** @description The same for every spelling of a known model; null for others. */
+            gpu_model_key: string | null;
+            /** @description Offers of it that pass every filter but `model`. */
+            count: number;
+            /** @description Of these. */
+            lowest_rate_micro_per_gpu_hour: string;
+            /** @description The median of all listed offers of it; null where there are fewer than three. */
+            market_price_micro_per_gpu_hour: string | null;
+        };
         MovementBooked: {
             /** @enum {string} */
             kind: "gas" | "fee_take_out" | "top_up" | "to_cold";
@@ -6439,7 +7043,7 @@ export interface components {
              * @description The one filter that it misses.
              * @enum {string}
              */
-            filter: "include_unverified" | "verification_level" | "min_bandwidth_mbps" | "max_rate_micro_per_hour" | "gpu_count" | "model" | "tier" | "backend" | "continent";
+            filter: "include_unverified" | "verification_level" | "min_bandwidth_mbps" | "max_rate_micro_per_hour" | "gpu_count" | "model" | "tier" | "backend" | "continent" | "class" | "min_vram_gib" | "fits_only";
             /** @description As the catalog shows it. */
             offer: components["schemas"]["OfferSummary"];
         };
@@ -6691,6 +7295,23 @@ export interface components {
             /** @description Where the MCP server is. */
             mcp: string;
         };
+        NoticeGiven: {
+            /**
+             * Format: uuid
+             * @description The rental that was given notice.
+             */
+            job_id: string;
+            /**
+             * Format: date-time
+             * @description Nothing after this is billed.
+             */
+            notice_at: string;
+            /**
+             * Format: date-time
+             * @description Until when the renter can still use the machine.
+             */
+            deadline_at: string;
+        };
         Objected: {
             /** Format: uuid */
             recovery_id: string;
@@ -6930,6 +7551,8 @@ export interface components {
             time_to_ready?: components["schemas"]["OfferStart"];
             /** @description With fits_for alone. */
             fits_template_ids?: string[];
+            /** @description In the catalog alone: the median of what listed offers of this GPU model ask; null where there are fewer than three. */
+            market_price_micro_per_gpu_hour?: string | null;
         };
         OfferSummaryPage: {
             items: components["schemas"]["OfferSummary"][];
@@ -7008,6 +7631,72 @@ export interface components {
         OperatorStop: {
             /** @description Why, for the audit record. */
             reason: string;
+        };
+        Overview: {
+            /** @description Background tasks that the worker gave up. */
+            dead_tasks: components["schemas"]["WaitingCount"];
+            /** @description Transfers to the treasury that nobody has claimed. */
+            suspense: components["schemas"]["WaitingCount"];
+            /** @description Disputes that are not decided. */
+            disputes: components["schemas"]["WaitingCount"];
+            /** @description Tickets whose last word is their owner's. */
+            tickets: components["schemas"]["WaitingCount"];
+            /** @description What waits for a second admin, while it can be confirmed. */
+            pending_actions: components["schemas"]["WaitingCount"];
+            /** @description Machines that were put aside. */
+            quarantined_machines: components["schemas"]["WaitingCount"];
+            /** @description Transfers that are held back, or wait for too long. */
+            stuck_transfers: components["schemas"]["WaitingCount"];
+            /** @description Rentals whose host is silent, or that wait for too long. */
+            stuck_rentals: components["schemas"]["WaitingCount"];
+            /** @description Transfers that an operator holds back. */
+            held_transfers: components["schemas"]["WaitingCount"];
+            /** @description Balances of accounts that owe; nothing tells since when. */
+            debts: components["schemas"]["WaitingCount"];
+            /** @description What is owed and held, one for each asset of which there is a proof. */
+            cover: components["schemas"]["AssetCover"][];
+            /** @description Whether new rentals are refused at the moment. */
+            admission_paused: boolean;
+            /** @description Whether nothing that leaves is signed at the moment. */
+            payouts_paused: boolean;
+            /** @description How far the chain was read; null where this process does not read it. */
+            chain: components["schemas"]["ChainLook"] | null;
+            /**
+             * Format: date-time
+             * @description When this was counted.
+             */
+            as_of: string;
+        };
+        OwnDispute: {
+            /** Format: uuid */
+            dispute_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The part of the charge that is disputed. */
+            amount_micro: string;
+            /** @enum {string} */
+            state: "open" | "closed";
+            /**
+             * Format: date-time
+             * @description Since when it is looked into.
+             */
+            opened_at: string;
+            /**
+             * Format: date-time
+             * @description Null while it is open.
+             */
+            closed_at: string | null;
+            /** @description Upheld for the renter, rejected for the host; null while it is open. */
+            outcome: ("upheld" | "rejected") | null;
+            /** @description What went back to you by it; null when nothing did. */
+            refund_micro: string | null;
+        };
+        OwnDisputePage: {
+            items: components["schemas"]["OwnDispute"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
         };
         OwnRecoveries: {
             items: components["schemas"]["OwnRecovery"][];
@@ -7166,6 +7855,21 @@ export interface components {
             kind: string;
             id: string;
         };
+        PlayMail: {
+            /** @description Its subject. */
+            subject: string;
+            /** @description All of its text. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description When it left.
+             */
+            sent_at: string;
+        };
+        PlayMails: {
+            /** @description At most the last five, the newest first. */
+            items: components["schemas"]["PlayMail"][];
+        };
         PolicyLeft: {
             /** @description How many more it may open; null without such a limit. */
             open_rentals: number | null;
@@ -7262,6 +7966,10 @@ export interface components {
             version: string;
             /** Format: date-time */
             updated_at: string;
+            /** @description The build of the web console; a tab with another one is out of date. */
+            console?: string;
+            /** @description True where all money is play money; left out elsewhere. */
+            simulated?: boolean;
         };
         PublishedKey: {
             /** @description What signatures call it. */
@@ -7547,6 +8255,8 @@ export interface components {
             failure?: components["schemas"]["Failure"] | null;
             /** @description Why the agent could not clean up after it, in the agent's words; null when it could, and before. */
             clean_error?: string | null;
+            /** @description Why it ended; null before. */
+            end_reason?: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
         };
         Recovery: {
             /** Format: uuid */
@@ -7690,6 +8400,50 @@ export interface components {
             /** @description What the platform has of fees and capital, and could bear. */
             platform_means_micro: string;
         };
+        RefundRecord: {
+            /** Format: uuid */
+            refund_id: string;
+            /** Format: uuid */
+            job_id: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /**
+             * Format: uuid
+             * @description Who got it.
+             */
+            renter_id: string;
+            /**
+             * Format: uuid
+             * @description Whose machine it was.
+             */
+            host_id: string;
+            amount_micro: string;
+            /** @description Of the amount: what went back to a promotional credit. */
+            credit_micro: string;
+            /** @description The host's part of it. */
+            host_micro: string;
+            /** @description The platform's part of it. */
+            fee_micro: string;
+            /**
+             * Format: uuid
+             * @description The dispute that ended with it; null when it was none.
+             */
+            dispute_id: string | null;
+            /** @description Why; null where the record does not tell. */
+            reason: string | null;
+            /**
+             * Format: uuid
+             * @description The admin who decided it; null where the record does not tell.
+             */
+            refunded_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
+        RefundRecordPage: {
+            items: components["schemas"]["RefundRecord"][];
+            /** @description Where the next page begins; null on the last one. */
+            next_cursor: string | null;
+        };
         RefusedPayee: {
             /**
              * Format: uuid
@@ -7775,7 +8529,7 @@ export interface components {
              * @description The parameter; include_unverified stands for not having asked for those.
              * @enum {string}
              */
-            filter: "include_unverified" | "verification_level" | "min_bandwidth_mbps" | "max_rate_micro_per_hour" | "gpu_count" | "model" | "tier" | "backend" | "continent";
+            filter: "include_unverified" | "verification_level" | "min_bandwidth_mbps" | "max_rate_micro_per_hour" | "gpu_count" | "model" | "tier" | "backend" | "continent" | "class" | "min_vram_gib" | "fits_only";
             /** @description Listed offers that this filter alone removes. */
             count: number;
         };
@@ -7868,6 +8622,35 @@ export interface components {
         SecondFactor: {
             /** @description Six digits of the authenticator, or a recovery code. */
             code: string;
+        };
+        SeenTransfer: {
+            /** @description What a claim names it by. */
+            log_index: number;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            from: string;
+            to: string;
+            amount_micro: string;
+            /** @description Whether a claim of it would be credited once it is final. */
+            matches: boolean;
+            /** @description What is wrong with it; left out when it matches. */
+            why?: string;
+        };
+        SeenTransfers: {
+            tx_hash: string;
+            /**
+             * @description Whether a block has it, and whether that block is final.
+             * @enum {string}
+             */
+            state: "unseen" | "included" | "final" | "reverted";
+            /** @description Null while no block has it. */
+            block_number: number | null;
+            /** @description Its block and those on top of it; null while no block has it. */
+            confirmations: number | null;
+            /** @description As many the newest final block has at the moment. */
+            needed: number | null;
+            /** @description Its transfers of known tokens to the treasury, the first hundred. */
+            items: components["schemas"]["SeenTransfer"][];
         };
         ServiceFigures: {
             /**
@@ -8218,6 +9001,10 @@ export interface components {
             items: components["schemas"]["SuspenseDeposit"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
+        };
+        TakeBack: {
+            /** @description For the renter; kept with the rental. */
+            reason: string;
         };
         TaskDecided: {
             /** Format: uuid */
@@ -8595,6 +9382,95 @@ export interface components {
             /** @description Over siwe_message. */
             signature?: string;
         };
+        TreasuryAsset: {
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The contract of the token. */
+            token: string;
+            /** @description What the ledger says at this moment. */
+            books: components["schemas"]["TreasuryBooks"];
+            /** @description What the newest proof of liabilities found; null before the first. */
+            observed: components["schemas"]["TreasuryObserved"] | null;
+        };
+        TreasuryBooks: {
+            /** @description What all accounts have together, debts taken off. */
+            accounts_micro: string;
+            /** @description What nobody has claimed, on its way back included. */
+            suspense_micro: string;
+            /** @description Fees that were neither taken out nor spent. */
+            fees_micro: string;
+            /** @description The operator's own money, less what is set aside for credits. */
+            capital_micro: string;
+        };
+        TreasuryLimits: {
+            /** @description Whether nothing that leaves is signed at the moment. */
+            payouts_paused: boolean;
+            /** @description Most that leaves within 24 hours. */
+            payouts_day_max_micro: string;
+            /** @description The same, of one account. */
+            payouts_account_day_max_micro: string;
+            /** @description Least that one withdrawal or payout may be for. */
+            transfer_min_micro: string;
+            /** @description Most that is paid per gas. */
+            gas_fee_max_gwei: number;
+        };
+        TreasuryMovement: {
+            /**
+             * @description What it was: gas, fees taken out, to cold storage or back from it, a transfer in suspense that went back, or the operator's own money put in.
+             * @enum {string}
+             */
+            kind: "gas" | "fee_take_out" | "to_cold" | "suspense_return" | "top_up" | "from_cold";
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            amount_micro: string;
+            tx_hash: string;
+            /** @description Who got it, or sent it. */
+            counterparty: string;
+            /**
+             * Format: date-time
+             * @description When it was booked.
+             */
+            at: string;
+        };
+        TreasuryObserved: {
+            /** @description All that was owed. */
+            owed_micro: string;
+            /** @description What the chain had at all addresses; null where nobody looked. */
+            held_micro: string | null;
+            /** @description At the end of which block. */
+            block_number: number | null;
+            /** Format: date-time */
+            as_of: string;
+        };
+        TreasuryView: {
+            /** @description Where deposits go; null: no money comes in or goes out. */
+            address: string | null;
+            /** @description Whether there is a chain, and a key that signs. */
+            pays: boolean;
+            /** @description Cold storage. */
+            cold_addresses: string[];
+            /** @description Where gas is bought. */
+            gas_addresses: string[];
+            /** @description The only address that fees are taken out to; null: any. */
+            fee_address: string | null;
+            /** @description What books and chain say of each asset. */
+            assets: components["schemas"]["TreasuryAsset"][];
+            /** @description Every treasury that was ever named to anybody, with its tokens. */
+            watched: components["schemas"]["TreasuryWatched"][];
+            /** @description How much may leave. */
+            limits: components["schemas"]["TreasuryLimits"];
+            /** @description The newest 50 of the operator's own money, newest first. */
+            movements: components["schemas"]["TreasuryMovement"][];
+        };
+        TreasuryWatched: {
+            address: string;
+            /** @description Which token is sent there. */
+            token: string;
+            /** @enum {string} */
+            asset: "USDC" | "USDT";
+            /** @description The block up to which every transfer is known; null: nobody looked yet. */
+            read_to: number | null;
+        };
         TrialBalance: {
             /**
              * Format: date-time
@@ -8904,6 +9780,19 @@ export interface components {
             /** @description Of memory for a thousand tokens of context. */
             est_kv_bytes_per_1k_tokens: string;
         };
+        WaitingCount: {
+            /** @description How many there are; no more than 1,000 are counted. */
+            count: number;
+            /** @description Whether there are more than were counted. */
+            more: boolean;
+            /**
+             * Format: date-time
+             * @description Since when the oldest of them waits; null where nothing tells.
+             */
+            oldest_at: string | null;
+            /** @description The same, in seconds until now. */
+            oldest_age_s: number | null;
+        };
         WalletBinding: {
             /** Format: uuid */
             binding_id: string;
@@ -8928,6 +9817,8 @@ export interface components {
             nonce: string;
             /** Format: date-time */
             expires_at: string;
+            /** @description The EIP-4361 text for the wallet that was named, to be signed exactly. */
+            message?: string;
         };
         Webhook: {
             /** Format: uuid */
@@ -9184,6 +10075,76 @@ export interface operations {
             };
         };
     };
+    show_branding: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrandingShown"];
+                };
+            };
+        };
+    };
+    ask_faucet: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FaucetWish"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FaucetPaid"];
+                };
+            };
+        };
+    };
+    show_simulated_mail: {
+        parameters: {
+            query: {
+                /** @description The address that the mails went to. */
+                to: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlayMails"];
+                };
+            };
+        };
+    };
     start_sign_in: {
         parameters: {
             query?: never;
@@ -9406,6 +10367,26 @@ export interface operations {
             query?: never;
             header?: never;
             path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done; no body. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    revoke_session: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
@@ -9669,7 +10650,10 @@ export interface operations {
     };
     make_wallet_nonce: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The wallet to be linked: then the whole message to sign is written for it. */
+                address?: string;
+            };
             header: {
                 /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
@@ -10232,6 +11216,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Intent"];
+                };
+            };
+        };
+    };
+    list_seen_transfers: {
+        parameters: {
+            query: {
+                /** @description The transaction to look at. */
+                tx_hash: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeenTransfers"];
                 };
             };
         };
@@ -12138,6 +13147,33 @@ export interface operations {
             };
         };
     };
+    preview_user_action: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The account's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetRole"] | components["schemas"]["SetHostCapability"] | components["schemas"]["SetSuspension"] | components["schemas"]["RevokeSessions"] | components["schemas"]["ResetMfa"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPreview"];
+                };
+            };
+        };
+    };
     set_desk_role: {
         parameters: {
             query?: never;
@@ -12276,6 +13312,35 @@ export interface operations {
             };
         };
     };
+    list_refunds: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Only refunds of this rental. */
+                job_id?: string;
+                /** @description Only refunds to this renter, or of this host's rentals. */
+                account?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundRecordPage"];
+                };
+            };
+        };
+    };
     refund: {
         parameters: {
             query?: {
@@ -12342,6 +13407,12 @@ export interface operations {
                 limit?: number;
                 /** @description Only disputes in this state. */
                 state?: "open" | "closed";
+                /** @description Only disputes of this rental. */
+                job_id?: string;
+                /** @description Only disputes of rentals of this account. */
+                renter?: string;
+                /** @description Only disputes of rentals of this account's machines. */
+                host?: string;
             };
             header?: never;
             path?: never;
@@ -12477,6 +13548,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClosePreview"];
+                };
+            };
+        };
+    };
+    show_dispute: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DisputeDetail"];
+                };
+            };
+        };
+    };
+    list_own_disputes: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Only disputes in this state. */
+                state?: "open" | "closed";
+                /** @description Only disputes of this rental. */
+                job_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnDisputePage"];
                 };
             };
         };
@@ -12903,6 +14025,26 @@ export interface operations {
             };
         };
     };
+    show_treasury: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TreasuryView"];
+                };
+            };
+        };
+    };
     book_treasury_movement: {
         parameters: {
             query?: never;
@@ -13134,6 +14276,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Asked"];
+                };
+            };
+        };
+    };
+    show_overview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Overview"];
                 };
             };
         };
@@ -13438,6 +14600,29 @@ export interface operations {
             };
         };
     };
+    show_enrollment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The enrollment. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EnrollmentShown"];
+                };
+            };
+        };
+    };
     rotate_machine_key: {
         parameters: {
             query?: never;
@@ -13510,6 +14695,8 @@ export interface operations {
                 cursor?: string;
                 /** @description How many items at most. */
                 limit?: number;
+                /** @description Only jobs in these states, with commas between them. `closed` is FAILED and CLOSED, `open` all others. */
+                state?: string;
             };
             header?: never;
             path?: never;
@@ -14128,6 +15315,63 @@ export interface operations {
             };
         };
     };
+    browse_catalog: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description The id of a published template, not its slug: every item then says by `fit` whether it can run it. Removes nothing. */
+                template_id?: string;
+                /** @description `all`: every item carries the ids of all published templates that it can run. */
+                fits_for?: "all";
+                /** @description price_asc, price_desc, vram_desc, reliability_desc, uptime_desc, newest, verification, net_desc, tflops_desc or ai_speed_desc; anything else is price_asc. What was not measured comes last. */
+                sort?: string;
+                /** @description Exactly this level. */
+                verification_level?: "unverified" | "auto_verified" | "manually_verified";
+                /** @description Also machines that have not passed their test; they cannot be rented yet. */
+                include_unverified?: boolean;
+                /** @description The measured download rate is at least this. */
+                min_bandwidth_mbps?: number;
+                /** @description The whole machine costs at most this. */
+                max_rate_micro_per_hour?: string;
+                /** @description The machine has at least this many GPUs. */
+                gpu_count?: number;
+                /** @description A part of the name of the first GPU, in any case. */
+                model?: string;
+                /** @description Renters' containers, or models that the host serves. */
+                tier?: "container" | "inference";
+                /** @description One of its devices serves this. */
+                backend?: "cuda" | "rocm" | "sycl" | "vulkan" | "metal";
+                /** @description Only machines there; those of unknown place are left out. */
+                continent?: "africa" | "americas" | "antarctica" | "asia" | "europe" | "oceania" | "AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA";
+                /** @description Machines there come first, all others after them. */
+                near?: "africa" | "americas" | "antarctica" | "asia" | "europe" | "oceania" | "AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA";
+                /** @description Exactly this availability class. */
+                class?: "dedicated" | "interruptible";
+                /** @description One GPU has at least this much measured memory, rounded up to whole GiB: a card that is sold with 24 measures a little less. Machines that never measured are left out. */
+                min_vram_gib?: number;
+                /** @description Only offers that can run the template of template_id, which it needs. */
+                fits_only?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CatalogPage"];
+                };
+            };
+        };
+    };
     explain_offers: {
         parameters: {
             query?: {
@@ -14161,6 +15405,12 @@ export interface operations {
                 continent?: "africa" | "americas" | "antarctica" | "asia" | "europe" | "oceania" | "AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA";
                 /** @description Machines there come first, all others after them. */
                 near?: "africa" | "americas" | "antarctica" | "asia" | "europe" | "oceania" | "AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA";
+                /** @description Exactly this availability class. */
+                class?: "dedicated" | "interruptible";
+                /** @description One GPU has at least this much measured memory, rounded up to whole GiB: a card that is sold with 24 measures a little less. Machines that never measured are left out. */
+                min_vram_gib?: number;
+                /** @description Only offers that can run the template of template_id, which it needs. */
+                fits_only?: boolean;
             };
             header?: never;
             path?: never;
@@ -14236,6 +15486,33 @@ export interface operations {
             };
         };
     };
+    preview_machine_action: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The machine. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MachineActionWish"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPreview"];
+                };
+            };
+        };
+    };
     list_all_machines: {
         parameters: {
             query?: {
@@ -14245,6 +15522,8 @@ export interface operations {
                 limit?: number;
                 /** @description Only machines of this account. */
                 owner?: string;
+                /** @description Only this one, also when it is out of service; no other filter counts then. */
+                machine?: string;
                 /** @description Only machines in this state. */
                 state?: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
                 /** @description Only machines whose offer is in this state. */
@@ -14342,6 +15621,93 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    edit_machine: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The machine. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MachineEdit"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineEdited"];
+                };
+            };
+        };
+    };
+    preempt_rental: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A UUID made by the caller. The same key with the same request gives the same answer; with another request it gives 409. */
+                "Idempotency-Key": components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description The machine. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TakeBack"];
+            };
+        };
+        responses: {
+            /** @description Accepted. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoticeGiven"];
+                };
+            };
+        };
+    };
+    list_host_rentals: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
+                cursor?: string;
+                /** @description How many items at most. */
+                limit?: number;
+                /** @description Only rentals of this machine. */
+                machine_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostRentalPage"];
+                };
             };
         };
     };
