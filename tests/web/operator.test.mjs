@@ -6,6 +6,7 @@ import { signIn } from '../clients/support/person.mjs';
 import { until } from '../clients/support/wait.mjs';
 import { closeBrowser } from './support/browser.mjs';
 import { signInOperator, startMarket } from './support/market.mjs';
+import { tell } from './support/story.mjs';
 
 after(closeBrowser);
 
@@ -26,6 +27,13 @@ async function rentAWhile(market) {
         const told = await shown();
         return told.ended_at && told;
     });
+}
+
+async function seeOverview(page) {
+    await page.goto('/operate');
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
+    await page.getByText(/Nothing waits|of work$/).first().waitFor();
+    await page.getByRole('region', { name: 'Is the money there?' }).waitFor();
 }
 
 async function findByMail(page, email) {
@@ -150,21 +158,16 @@ test('an operator looks after the market', async (t) => {
         const { page, nextCode } = await signInOperator(browser, market, 'olga@example.org');
         const rita = await signIn(market.server, market.mailbox, 'rita.renter@example.org');
         const job = await rentAWhile(market);
-        await browser.test('the overview says what waits', async () => {
-            await page.goto('/operate');
-            await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor();
-            await page.getByText(/Nothing waits|of work$/).first().waitFor();
-            await page.getByRole('region', { name: 'Is the money there?' }).waitFor();
-        });
-        await browser.test('a person is found by the beginning of the address', () => findByMail(page, rita.email));
-        await browser.test('what a suspension does is seen before, and the code asked for in place',
-            () => suspend(page, nextCode, rita));
-        await browser.test('a setting is changed for a reason, a bad value beside its field',
-            () => changeSetting(page));
-        await browser.test('the audit has both', () => seeAudit(page));
-        await browser.test('a dispute is opened', () => openDispute(page, job));
-        await browser.test('it is decided when every pocket is known, and they add up to nothing',
-            () => decide(page));
-        await browser.test('the colour is everybody’s at once', () => changeHue(page));
+        await tell(browser, page, [
+            ['the overview says what waits', () => seeOverview(page)],
+            ['a person is found by the beginning of the address', () => findByMail(page, rita.email)],
+            ['what a suspension does is seen before, and the code asked for in place',
+                () => suspend(page, nextCode, rita)],
+            ['a setting is changed for a reason, a bad value beside its field', () => changeSetting(page)],
+            ['the audit has both', () => seeAudit(page)],
+            ['a dispute is opened', () => openDispute(page, job)],
+            ['it is decided when every pocket is known, and they add up to nothing', () => decide(page)],
+            ['the colour is everybody’s at once', () => changeHue(page)],
+        ]);
     });
 });

@@ -6,6 +6,7 @@ import { good } from '../clients/support/client.mjs';
 import { closeBrowser, openBrowser } from './support/browser.mjs';
 import { giveAddressAndCode, startMarket } from './support/market.mjs';
 import { enrichPerson } from './support/renter.mjs';
+import { stepsOf } from './support/steps.mjs';
 
 after(closeBrowser);
 const email = 'rae@example.org';
@@ -23,9 +24,10 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
     await market.openHost(ada, 'b', dear);
     const context = await openBrowser(t, market.server);
     const page = await context.newPage();
+    const step = stepsOf(t, page);
     let place;
 
-    await t.test('filters of the catalog are in the address', async () => {
+    await step('filters of the catalog are in the address', async () => {
         await page.goto('/');
         await page.getByRole('heading', { level: 1, name: 'Rent a GPU' }).waitFor();
         await page.getByText('2 offers can be rented now').waitFor();
@@ -47,7 +49,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(new URL(page.url()).searchParams.get('max'), null);
     });
 
-    await t.test('an offer has its own page, and back leads to the filtered catalog', async () => {
+    await step('an offer has its own page, and back leads to the filtered catalog', async () => {
         await page.goto('/?max=0.5');
         await page.getByText('1 of 2 offers pass your filters').waitFor();
         await page.getByRole('row').getByRole('link', { name: /^1 × / }).click();
@@ -61,7 +63,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(new URL(page.url()).search, '?max=0.5');
     });
 
-    await t.test('signing in stands in the sheet, and the choices stay', async () => {
+    await step('signing in stands in the sheet, and the choices stay', async () => {
         await page.getByRole('button', { name: /^Rent 1 × / }).click();
         const sheet = page.getByRole('dialog', { name: /^Rent 1 × / });
         await sheet.getByLabel('It may cost at most').fill('2');
@@ -72,7 +74,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(await sheet.getByLabel('It may cost at most').inputValue(), '2');
     });
 
-    await t.test('it is rented, comes up before one\'s eyes and answers', async () => {
+    await step('it is rented, comes up before one\'s eyes and answers', async () => {
         await page.getByRole('button', { name: 'Rent, at most 2.00 USDC' }).click();
         await page.waitForURL((url) => url.pathname.startsWith('/rentals/'));
         place = new URL(page.url()).pathname;
@@ -87,14 +89,14 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.deepEqual(items.map(({ job_id }) => `/rentals/${job_id}`), [place]);
     });
 
-    await t.test('what it costs and how it is reached stand beside the chat', async () => {
+    await step('what it costs and how it is reached stand beside the chat', async () => {
         await page.getByText('of at most 2.00').waitFor();
         await page.getByText('Back to you if you stop now').waitFor();
         await page.getByText(`base_url="${market.server.origin}/api/v1/jobs/`).waitFor();
         await page.getByRole('heading', { name: 'Through the relay so far' }).waitFor();
     });
 
-    await t.test('a reload and a way back keep the view', async () => {
+    await step('a reload and a way back keep the view', async () => {
         await page.reload();
         await page.getByText('It answers. Ask it something.').waitFor();
         await page.getByRole('link', { name: 'Rentals' }).first().click();
@@ -106,7 +108,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         await page.getByRole('heading', { name: 'Cost so far' }).waitFor();
     });
 
-    await t.test('the budget is raised once', async () => {
+    await step('the budget is raised once', async () => {
         await page.getByRole('button', { name: '+0.50' }).click();
         await page.getByRole('button', { name: /^Add 0.50, run until/ }).click();
         await page.getByText('of at most 2.50').waitFor();
@@ -114,7 +116,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(budget_micro, '2500000');
     });
 
-    await t.test('it is stopped, after what follows was said', async () => {
+    await step('it is stopped, after what follows was said', async () => {
         await page.getByRole('button', { name: 'Stop', exact: true }).click();
         const sheet = page.getByRole('dialog', { name: 'Stop this rental?' });
         await sheet.getByText('cannot be started again').waitFor();
@@ -123,7 +125,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         await page.getByText('You stopped it').waitFor();
     });
 
-    await t.test('the receipt holds, by the browser\'s own reckoning', async () => {
+    await step('the receipt holds, by the browser\'s own reckoning', async () => {
         await page.getByRole('link', { name: 'See the receipt' }).click();
         await isAt(page, `${place}/receipt`);
         for (const name of ['The receipt is what was signed', 'The key is one that the service published',
@@ -138,7 +140,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(BigInt(receipt.fee_micro) + BigInt(receipt.host_micro), BigInt(receipt.charge_micro));
     });
 
-    await t.test('a receipt that was altered on its way does not pass', async () => {
+    await step('a receipt that was altered on its way does not pass', async () => {
         await page.route('**/api/v1/billing/receipts/**', async (route) => {
             const answer = await route.fetch();
             const receipt = await answer.json();
@@ -149,7 +151,7 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         await page.unrouteAll({ behavior: 'wait' });
     });
 
-    await t.test('the evidence is one chain that the receipt names', async () => {
+    await step('the evidence is one chain that the receipt names', async () => {
         await page.getByRole('link', { name: 'See the evidence' }).click();
         await isAt(page, `${place}/evidence`);
         await page.getByText(/^\d+ records, one chain without a gap\.$/).waitFor();

@@ -24,7 +24,7 @@ export async function closeBrowser() {
 async function serveFolder(context, folder) {
     await context.route('**/assets/*', (route) =>
         route.fulfill({ path: join(folder, new URL(route.request().url()).pathname) }));
-    await context.route((url) => !/^\/(api|docs|branding|assets)/.test(url.pathname), async (route) => {
+    await context.route((url) => !/^\/(api|docs|branding|assets|confirm|terms)/.test(url.pathname), async (route) => {
         if (route.request().resourceType() !== 'document') return route.fallback();
         const response = await route.fetch();
         return route.fulfill({ response, path: join(folder, 'index.html') });

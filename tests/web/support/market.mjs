@@ -7,11 +7,14 @@ import { startTown } from '../../clients/support/town.mjs';
 import { openBrowser } from './browser.mjs';
 
 const run = promisify(execFile);
+// All browsers of a test come from one address.
+const rates = ['public-per-minute', 'account-per-minute', 'sign-in-per-hour', 'sign-in-codes-per-hour',
+    'codes-per-hour'];
 
 export async function startMarket(test, options = {}) {
     const mailbox = openMailFolder(test);
     const town = await startTown(test, { mail: `file:${mailbox.folder}`, ...options,
-        flags: ['--rate-public-per-minute', '100000', '--rate-account-per-minute', '100000', ...options.flags ?? []] });
+        flags: [...rates.flatMap((rate) => [`--rate-${rate}`, '100000']), ...options.flags ?? []] });
     return Object.assign(town, { mailbox });
 }
 
@@ -35,7 +38,7 @@ export async function giveAddressAndCode(page, market, email) {
 
 // An operator's browser, with the authenticator that operators must have.
 export async function signInOperator(test, market, email, options = {}) {
-    await run(process.env.BERTHD, ['create-admin', '--email', email, '--db', market.server.database,
+    await run(process.env.BERTHD, ['admin', 'create', '--email', email, '--db', market.server.database,
         '--secrets', market.server.secrets]);
     const program = await signIn(market.server, market.mailbox, email);
     const nextCode = await addAuthenticator(program, market.mailbox);

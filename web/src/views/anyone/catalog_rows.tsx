@@ -78,7 +78,7 @@ function TableRow({ row, template, readAt, onRent }: RowsProps & { row: SteadyRo
             <small>{memory ? `${gibText(memory)} GPU memory` : 'Memory not measured'} · {placeOf(offer)}</small></td>
         <td><Fit offer={offer} isGone={row.isGone} template={template} /></td>
         <td class="r"><Price offer={offer} /></td>
-        <td class="nowrap"><Market offer={offer} /></td>
+        <td><Market offer={offer} /></td>
         <td class="r nowrap">
             {offer.ai_speed_tok_s === undefined ? <Unknown /> : `${Math.round(offer.ai_speed_tok_s)} tok/s`}
             <small>{offer.download_mbps === undefined ? 'line not measured'

@@ -151,7 +151,7 @@ function Terms({ offer, wished, template, nowMs, rate }: { offer: Offer; wished:
     nowMs: number; rate: string }) {
     const budget = microOf(wished.most);
     if (!budget || budget === '0') return null;
-    const seconds = Math.min(limitOf(wished, budget, offer, nowMs), lasts(budget, offer));
+    const seconds = Math.min(limitOf(wished, offer, nowMs), lasts(budget, offer));
     const start = template && startOf(template);
     return <p class="small soft">
         At most <span class="strong num">{moneyText(budget, 2)} {wished.asset}</span>,

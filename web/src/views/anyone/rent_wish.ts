@@ -43,11 +43,12 @@ export function lasts(budget: string, offer: Offer): number {
     return rate === 0n ? longestS : Number(money.micro(budget) * BigInt(hour) / rate);
 }
 
-/** The rental's end at the latest: what was chosen, or as long as the budget and the offer last. */
-export function limitOf(wished: Wished, budget: string, offer: Offer, nowMs: number): number {
+/** The rental's end at the latest: what was chosen, or as long as the offer lasts. The budget ends it sooner, and
+ * can be raised. */
+export function limitOf(wished: Wished, offer: Offer, nowMs: number): number {
     if (wished.limit) return Number(wished.limit);
     const untilEnd = Math.floor((Date.parse(offer.available_until) - nowMs) / 1000) - shortestS;
-    return Math.max(shortestS, Math.min(lasts(budget, offer), untilEnd, longestS));
+    return Math.max(shortestS, Math.min(untilEnd, longestS));
 }
 
 /** The quote to ask for; undefined while something is missing. */
@@ -60,7 +61,7 @@ export function bodyOf(
         : template ? { template_id: template.id } : undefined;
     if (!what) return undefined;
     return { offer_id: offer.offer_id, ...what, asset: wished.asset, budget_micro: budget,
-        duration_limit_s: limitOf(wished, budget, offer, nowMs) };
+        duration_limit_s: limitOf(wished, offer, nowMs) };
 }
 
 export interface DryRun { quote: Quote | undefined; error: BerthError | undefined }

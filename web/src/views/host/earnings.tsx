@@ -4,7 +4,7 @@ import { Duration, Id, Money, moneyText, When } from '../../format';
 import { Async, Badge, Bars, Button, Empty, Facts, Failure, Loading, More, Notice, Page, Panel, Segmented, Stats,
     Table } from '../../kit';
 import { useQuery } from '../../router';
-import { useHostRentals, useMachines, type HostRental, type MachineEntry } from './later';
+import { isNoHostYet, useHostRentals, useMachines, type HostRental, type MachineEntry } from './later';
 import { barsOf, lowered, nameOf, percentOfBps, sumOf } from './parts';
 import { endReason, jobState } from '../../words';
 
@@ -14,6 +14,7 @@ export default function Earnings() {
     const [query, setQuery] = useQuery();
     const asset: Asset = query.asset === 'USDT' ? 'USDT' : 'USDC';
     const read = useRead('show_earnings', { query: { asset } }, { every: 30 });
+    if (isNoHostYet(read.error)) return <Page title="Earnings" crumbs={[['Machines', '/host']]}><NoHost /></Page>;
     return <Page title="Earnings" crumbs={[['Machines', '/host']]}
         actions={<>
             <Segmented label="Token" value={asset} options={[['USDC', 'USDC'], ['USDT', 'USDT']]}
@@ -32,6 +33,14 @@ export default function Earnings() {
             </aside>
         </div>
     </Page>;
+}
+
+/** Stands wherever a host would see money. */
+export function NoHost() {
+    return <Empty title="You rent out no machine yet."
+        action={<Button kind="primary" href="/host/machines/new">Add a machine</Button>}>
+        What it earns stands here by day, machine and rental.
+    </Empty>;
 }
 
 type Told = NonNullable<ReturnType<typeof useRead<'show_earnings'>>['data']>;

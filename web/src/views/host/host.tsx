@@ -4,7 +4,7 @@ import { refresh, useChange, useRead } from '../../api';
 import { Ago, Money, moneyText, plural, Rate, useNow } from '../../format';
 import { Badge, Button, Empty, Failure, Loading, More, Notice, Page, Panel, Stats, Table, toast } from '../../kit';
 import { go } from '../../router';
-import { useMachines, type Machine, type MachineEntry } from './later';
+import { isNoHostYet, useMachines, type Machine, type MachineEntry } from './later';
 import { nextStep, situationOf, type NextStep } from './next_step';
 import { gpusOf, nameOf, sumOf } from './parts';
 
@@ -27,7 +27,7 @@ export default function Host() {
         const step = nextStep(situationOf(told, nowMs));
         return { machine: { ...machine, label: machine.label ?? known?.label }, step };
     }).sort((a, b) => a.step.rank - b.step.rank);
-    const asked = rows.filter(({ step }) => !step.isEarning).slice(0, detailsMax);
+    const asked = rows.slice(0, detailsMax);
 
     return <Page title="Machines" facts={<HostFacts rows={rows} />}
         actions={<Button kind={rows.length === 0 ? 'primary' : undefined} href="/host/machines/new">
@@ -37,7 +37,8 @@ export default function Host() {
             <First rows={rows} />
             <Sums />
             <Panel title="Worst first" flush footer={machines.hasMore ? <More list={machines} /> : undefined}>
-                {machines.error ? <Failure error={machines.error} retry={machines.refetch} />
+                {isNoHostYet(machines.error) ? <NoMachine />
+                    : machines.error ? <Failure error={machines.error} retry={machines.refetch} />
                     : machines.items === undefined ? <Loading rows={4} />
                     : rows.length === 0 ? <NoMachine /> : <MachineTable rows={rows} />}
             </Panel>

@@ -1,5 +1,5 @@
 // Operations of a host whose members the views read through one place.
-import type { Answer, Item, OperationName, PagedName } from 'berth-client';
+import type { Answer, BerthError, Item, OperationName, PagedName } from 'berth-client';
 import { useChange, usePages, useRead, type Change, type Listed, type Read } from '../../api';
 
 export type Machine = Answer<'show_machine'> & { label?: string | null; hours?: Hours | null };
@@ -80,4 +80,9 @@ type Preempting = Run<{ reason: string }, { job_id: string; notice_at: string; d
 export function usePreempt(): Preempting {
     return useChange('preempt_rental' as OperationName, { refresh: ['show_machine', 'list_machines'] }) as unknown as
         Preempting;
+}
+
+/** An account becomes a host's with its first token; until then the server has nothing to list. */
+export function isNoHostYet(error: BerthError | undefined): boolean {
+    return error?.status === 403;
 }

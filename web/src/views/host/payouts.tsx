@@ -7,6 +7,8 @@ import { Async, Badge, Button, Empty, Facts, Failure, Loading, More, Notice, Pag
     toast } from '../../kit';
 import { useQuery } from '../../router';
 import { transferState } from '../../words';
+import { NoHost } from './earnings';
+import { isNoHostYet } from './later';
 import { PayoutForm } from './payout_form';
 
 type Payout = Item<'list_payouts'>;
@@ -15,6 +17,7 @@ export default function Payouts() {
     const [query, setQuery] = useQuery();
     const asset = query.asset === 'USDT' ? 'USDT' as const : 'USDC' as const;
     const earnings = useRead('show_earnings', { query: { asset } }, { every: 30 });
+    if (isNoHostYet(earnings.error)) return <Page title="Payouts" crumbs={[['Machines', '/host']]}><NoHost /></Page>;
     return <Page title="Payouts" crumbs={[['Machines', '/host']]}
         actions={<Segmented label="Token" value={asset} options={[['USDC', 'USDC'], ['USDT', 'USDT']]}
             onChange={(chosen) => setQuery({ asset: chosen === 'USDC' ? undefined : chosen }, { replace: true })} />}>

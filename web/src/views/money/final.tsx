@@ -41,8 +41,8 @@ function Pending({ pending }: { pending: NonNullable<Intent['pending_claim']> })
             Final in about 15 minutes; you may leave, the money arrives without this page.
         </p>
         {needed > 0 && <>
-            <progress max={needed} value={Math.min(done, needed)} style={{ width: '100%' }}
-                aria-label="How far it is from being final" />
+            <progress max={needed} value={Math.min(done, needed)}
+                style={{ width: '100%', accentColor: 'var(--accent)' }} aria-label="How far it is from being final" />
             <p class="small muted num">{count(done)} of about {count(needed)} blocks</p>
         </>}
     </div>;

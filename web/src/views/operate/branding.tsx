@@ -1,15 +1,15 @@
 // Name, colour and logo of this market. Lightness is ours, so that every hue can be read.
 import { useEffect, useState } from 'preact/hooks';
-import { fieldError, useChange, usePages } from '../../api';
+import { fieldError, useChange } from '../../api';
 import { Badge, Button, Failure, Field, Loading, Page, Panel, TextInput, toast } from '../../kit';
 import { Consequence, saidOf } from './consequence';
-import type { Setting } from './settings';
+import { useSettings, type Setting } from './settings';
 
 const keys = { name: 'branding.name', hue: 'branding.hue', logo: 'branding.logo' } as const;
 const logoBytesMax = 16 * 1024;
 
 export default function Branding() {
-    const list = usePages('list_settings', { query: { limit: 200 } as never });
+    const list = useSettings();
     const [asked, setAsked] = useState<{ setting: Setting; value: unknown; what: string }>();
     const of = (key: string) => list.items?.find((setting) => setting.key === key);
     const [name, hue, logo] = [of(keys.name), of(keys.hue), of(keys.logo)];

@@ -1,17 +1,26 @@
 // Settings by category: what they are, where a value comes from, and a change with its reason.
 import type { Item } from 'berth-client';
-import { useMemo, useState } from 'preact/hooks';
-import { fieldError, useChange, usePages } from '../../api';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { fieldError, useChange, usePages, type Listed } from '../../api';
 import { Ago } from '../../format';
-import { Badge, Button, Check, Failure, Field, Loading, More, Page, Panel, Table, TextArea, TextInput, toast } from '../../kit';
+import { Badge, Button, Check, Failure, Field, Loading, Page, Panel, Table, TextArea, TextInput, toast } from '../../kit';
 import { useQuery } from '../../router';
 import { Consequence, saidOf } from './consequence';
 import { humanly } from './desk_list';
 
 export type Setting = Item<'list_settings'>;
 
+const pageMax = 100;
+
+/** All of them: one looks for a setting among all, not among those of a page. */
+export function useSettings(): Listed<Setting> {
+    const list = usePages('list_settings', { query: { limit: pageMax } as never });
+    useEffect(() => { if (list.hasMore) list.more(); }, [list.items?.length]);
+    return list;
+}
+
 export default function Settings() {
-    const list = usePages('list_settings', { query: { limit: 200 } as never });
+    const list = useSettings();
     const [query, setQuery] = useQuery();
     const [edited, setEdited] = useState<Setting>();
     const wanted = (query['q'] ?? '').toLowerCase();
@@ -25,7 +34,6 @@ export default function Settings() {
         {list.error ? <Failure error={list.error} retry={list.refetch} /> : !list.items ? <Loading rows={8} />
             : <div class="stack">{groups.map(([category, settings]) =>
                 <Category key={category} {...{ category, settings }} onEdit={setEdited} />)}</div>}
-        <More list={list} />
         {edited && <Edit key={edited.key} setting={edited} onClose={() => setEdited(undefined)} />}
     </Page>;
 }
