@@ -34,7 +34,7 @@ struct AtAGlance : Office {
     }
     void prove(Micro owed, const std::optional<Micro>& held) {
         liabilities::RecordRow row;
-        row.number = 1;
+        row.number = 1000;  // beyond those that the server makes by itself
         row.as_of = town.harness.clock.now();
         row.root = row.salt_key = row.previous_hash = row.hash = row.signature = Bytes(32, 'x');
         row.total = owed;
@@ -54,7 +54,8 @@ TEST_F(AtAGlance, NothingWaits) {
         EXPECT_EQ(look(std::string(what) + ".more"), "false") << what;
         EXPECT_EQ(look(std::string(what) + ".oldest_at"), "null") << what;
     }
-    EXPECT_EQ(look("cover"), "[]");
+    EXPECT_EQ(look("cover.0.owed_micro"), "0");
+    EXPECT_EQ(look("cover.0.held_micro"), "null");
     EXPECT_EQ(look("chain"), "null") << "nobody has read it";
     EXPECT_EQ(look("admission_paused"), "false");
     town.harness.set("operations.admission_paused", "true");
@@ -106,9 +107,9 @@ TEST_F(AtAGlance, DebtsAndWhatCoversAllThatIsOwed) {
     Browser ben = town.person("ben@example.org");
     const JobId over = job(account(ada), account(ben), 1000);
     const auto id = ledger::TransferId::make(town.harness.clock.now(), town.harness.random);
+    const AccountId host = account(ben);
     book([&](ledger::Context context) {
-        ledger::lock(context,
-                     {id, account(ben), ledger::Asset::usdc, Micro{900}, ledger::Source::payout});
+        ledger::lock(context, {id, host, ledger::Asset::usdc, Micro{900}, ledger::Source::payout});
         ledger::settle(context, id);
     });
     ASSERT_EQ(post(root, "refunds?bearer=host_debt",
@@ -152,7 +153,7 @@ TEST_F(AtAGlance, TheTreasuryAsBooksAndChainHaveIt) {
     EXPECT_EQ(member(shown, "assets.0.books.suspense_micro"), "0");
     EXPECT_EQ(member(shown, "assets.0.observed.held_micro"), "1000");
     EXPECT_EQ(member(shown, "assets.0.observed.block_number"), "7");
-    EXPECT_EQ(member(shown, "assets.1.observed"), "null");
+    EXPECT_EQ(member(shown, "assets.1.observed.held_micro"), "null");
     EXPECT_EQ(member(shown, "movements.0.kind"), "top_up");
     EXPECT_EQ(member(shown, "movements.0.counterparty"),
               crypto::checksummed(crypto::parse_address(elsewhere).value()));

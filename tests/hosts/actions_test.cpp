@@ -269,6 +269,21 @@ TEST_F(MachineActions, AFreshProofIsAskedForAndEachCommandIsOnRecord) {
     EXPECT_EQ(machine_now(machine).state, machines::MachineState::QUARANTINED);
 }
 
+TEST_F(MachineActions, OneIsFoundAmongAllAlsoWhenItIsOutOfService) {
+    const auto machine = simple();
+    const auto other = simple();
+    const auto find = [&](const std::string& id) {
+        return root.send("GET", "/api/v1/admin/machines?machine=" + id).body;
+    };
+    EXPECT_EQ(member(find(to_string(machine.machine_id)), "items.0.machine_id"),
+              to_string(machine.machine_id));
+    EXPECT_EQ(member(find(to_string(machine.machine_id)), "items.1.machine_id"), "");
+    ASSERT_EQ(act(other, "retire").status, 200);
+    EXPECT_EQ(member(find(to_string(other.machine_id)), "items.0.machine_id"),
+              to_string(other.machine_id));
+    EXPECT_EQ(find(town.harness.new_id()).find("machine_id"), std::string::npos);
+}
+
 TEST_F(MachineActions, APreviewTellsWhatAQuarantineWouldEndAndChangesNothing) {
     const auto machine = put_up();
     const JobId job = rent(ben, machine);

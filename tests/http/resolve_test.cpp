@@ -113,7 +113,7 @@ TEST(HttpOwnListeners, AreKnownByAddressAndPort) {
     EXPECT_FALSE(is_own("127.0.0.2", 8080));
     for (const char* here : {"127.0.0.1", "127.9.9.9", "::1", "::"})
         EXPECT_TRUE(is_own(here, 9090)) << here;
-    EXPECT_FALSE(is_own("198.51.100.1", 9090));
+    EXPECT_FALSE(is_own("192.0.2.201", 9090));
 }
 
 }  // namespace

@@ -75,8 +75,10 @@ TEST_F(EnrollmentsShown, TellALineWithoutTheToken) {
 }
 
 TEST_F(EnrollmentsShown, TakeNoLabelThatIsNotWhatItLooksLike) {
-    for (const std::string bad : {R"(a\u0000b)", R"(a\nb)", R"(a\u001b[31m)", R"(a\u007f)",
-                                  R"(a\u0085)", R"(\u202eevil)", R"(\u200b)", "   "}) {
+    for (const std::string bad :
+         {R"(a\nb)", R"(a\u001b[31m)", R"(a\u007f)", R"(a\u0085)", R"(\u202eevil)", R"(\u200b)",
+          "   ", R"(\u00a0)", R"(\u3000 \u2003)", R"(\u3164)", R"(\u2800)", R"(a\u180e)",
+          R"(a\u034f)", R"( \ufe0f)", R"(a\uffff)", R"(a\udb40\udc41)"}) {
         const auto refused =
             ada.send("POST", "/api/v1/hosts/enrollments",
                      R"({"tier":"container","label":")" + bad + R"("})", town.harness.new_id());

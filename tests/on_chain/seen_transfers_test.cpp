@@ -1,6 +1,7 @@
 // What of a transaction a person is shown before it is claimed, and the claim that waits.
 #include <gtest/gtest.h>
 
+#include "funding/funding.hpp"
 #include "on_chain/money_town.hpp"
 
 namespace berth::test {
@@ -138,6 +139,15 @@ TEST_F(SeenOnChain, AChainThatIsAwayShowsNoTransfersAndHidesNoIntent) {
     ASSERT_EQ(shown.status, 200) << shown.body;
     EXPECT_EQ(member(shown.body, "pending_claim.tx_hash"), name(transfer));
     EXPECT_EQ(member(shown.body, "pending_claim.block_number"), "");
+
+    town.node.start();
+    const auto block = [&] {
+        return member(town.get(ada, "/api/v1/funding-intents/" + intent).body,
+                      "pending_claim.block_number");
+    };
+    EXPECT_EQ(block(), "") << "nobody waits again at once for a chain that did not answer";
+    town.town.harness.clock.advance(funding::chain_rests);
+    EXPECT_NE(block(), "");
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ struct TokenChain final : chain::Chain {
     std::int64_t finalized_block() override { return 0; }
     std::vector<chain::Transfer> transfers(const Range&, const Wanted&) override { return {}; }
     std::vector<chain::Outcome> outcomes(const std::vector<chain::Hash>&) override { return {}; }
+    chain::Glimpse glimpse(const chain::Hash&) override { return {}; }
     chain::Standing standing(const crypto::Address&, const std::vector<crypto::Address>&) override {
         return {};
     }

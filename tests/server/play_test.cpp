@@ -6,10 +6,12 @@
 #include <thread>
 
 #include "server/kept_mail.hpp"
+#include "server/simulation.hpp"
 #include "support/eventually.hpp"
 #include "support/folder.hpp"
 #include "support/harness.hpp"
 #include "support/process.hpp"
+#include "support/raw_socket.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -116,6 +118,31 @@ TEST_F(PlayServer, GivesPlayMoneyOnceForAKeyAndOnlySoMuchADay) {
         << books.output;
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), 0);
+}
+
+TEST_F(PlayServer, ShowsMailToNobodyWhoComesByAnotherName) {
+    sign_in("ada@example.org");
+    const auto port = static_cast<std::uint16_t>(std::stoi(place.substr(place.find(':') + 1)));
+    const auto look = [&](const std::string& fields) {
+        support::RawSocket socket(port);
+        socket.send("GET " + mail_of + "ada@example.org HTTP/1.1\r\n" + fields + "\r\n");
+        return socket.receive().status;
+    };
+    EXPECT_EQ(look("Host: " + place + "\r\n"), 200);
+    EXPECT_EQ(look("Host: localhost\r\n"), 200);
+    EXPECT_EQ(look("Host: evil.example\r\n"), 404) << "a name that was made to lead here";
+    EXPECT_EQ(look("Host: 127.0.0.1.evil.example\r\n"), 404);
+    EXPECT_EQ(look("Host: " + place + "\r\nX-Forwarded-For: 192.0.2.7\r\n"), 404) << "a proxy";
+}
+
+TEST(OwnHost, IsThisMachineByItsNameOrAddress) {
+    for (const char* own :
+         {"localhost", "LocalHost:8080", "127.0.0.1", "127.1.2.3:80", "[::1]", "[::1]:8080"})
+        EXPECT_TRUE(server::is_own_host(own)) << own;
+    for (const char* other :
+         {"", ":80", "evil.example", "localhost.evil.example", "127.0.0.1.nip", "127.", "192.0.2.1",
+          "0.0.0.0", "[::2]", "[", "[::1", "[::1]x", "::1x"})
+        EXPECT_FALSE(server::is_own_host(other)) << other;
 }
 
 TEST(KeptMail, HasTheLastOfEachAddress) {

@@ -154,10 +154,11 @@ DisputeDetail Cases::show(api::Call& call, const DisputePath& path) const {
 api::Page<RefundRecord> Cases::refunds(api::Call& call, const RefundsQuery& query) const {
     const std::string filters = fmt::format("{}/{}", text_of(query.job_id), text_of(query.account));
     const api::Pager pager(call.cursors, {"refunds", filters}, query);
-    return pager.page(call.tx().fetch(list_refunds_sql, pager.after(), pager.rows_wanted(),
-                                      query.job_id, query.account),
-                      &RefundColumns::refund_id,
-                      [&](const RefundColumns& row) { return shown_refund(call.tx(), row); });
+    const auto& list_sql = query.job_id ? list_refunds_of_job_sql : list_refunds_sql;
+    return pager.page(
+        call.tx().fetch(list_sql, pager.after(), pager.rows_wanted(), query.job_id, query.account),
+        &RefundColumns::refund_id,
+        [&](const RefundColumns& row) { return shown_refund(call.tx(), row); });
 }
 
 api::Page<OwnDispute> Cases::own(api::Call& call, const OwnDisputesQuery& query) const {

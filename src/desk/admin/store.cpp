@@ -86,6 +86,10 @@ constexpr db::Migration history[] = {
             "  created_at @int NOT NULL"
             ") @strict;"
             "CREATE INDEX account_notes_of ON account_notes (account_id, note_id);"},
+    // Those of one job, open or not.
+    {.feature = "admin",
+     .number = 4,
+     .sql = "CREATE INDEX disputes_of_job ON disputes (job_id, dispute_id);"},
 };
 
 constexpr std::string_view take_guard_sql = "UPDATE admin_guard SET taken = taken + 1";

@@ -53,7 +53,7 @@ Verdict verify_receipt(const std::string& json, const std::optional<std::string>
     members.erase(found);
     const auto text = wire::canonical(wire::encode(members));
     const auto key = agent_protocol::parse_key(signature.public_key);
-    const auto bytes = agent_protocol::from_base64(signature.value);
+    const auto bytes = from_base64(signature.value);
     if (!text || !key || !bytes || agent_protocol::key_id(*key) != signature.key_id ||
         !key->verify(*text, *bytes))
         return {false, "NOT GOOD: the receipt is not what was signed"};

@@ -36,6 +36,8 @@ constexpr std::array sections{
     Section{"withdrawal_addresses", "/api/v1/withdrawal-addresses"},
     Section{"payouts", "/api/v1/hosts/payouts"},
     Section{"rentals", "/api/v1/jobs"},
+    Section{"disputes", "/api/v1/disputes"},
+    Section{"host_rentals", "/api/v1/hosts/rentals"},
     Section{"machines", "/api/v1/hosts/machines"},
     Section{"earnings_usdc", "/api/v1/hosts/earnings?asset=USDC"},
     Section{"earnings_usdt", "/api/v1/hosts/earnings?asset=USDT"},

@@ -57,6 +57,11 @@ constexpr db::Migration history[] = {
      .number = 2,
      .sql = "ALTER TABLE four_eyes_guard ADD COLUMN mode @text;"
             "ALTER TABLE four_eyes_guard ADD COLUMN alone_limit @int;"},
+    // Those that nobody has decided, among all there were.
+    {.feature = "four_eyes",
+     .number = 3,
+     .sql = "CREATE INDEX pending_actions_waiting ON pending_actions (expires_at)"
+            "  WHERE state = 'waiting';"},
 };
 
 const db::Query<PendingRow> add_pending_sql("INSERT INTO pending_actions ({}) VALUES ({$})");

@@ -30,6 +30,10 @@ constexpr db::Migration history[] = {
             "  created_at @int NOT NULL"
             ") @strict;"
             "CREATE INDEX ticket_messages_by_ticket ON ticket_messages (ticket_id, message_id);"},
+    // Those that wait for support, among all there were.
+    {.feature = "tickets",
+     .number = 2,
+     .sql = "CREATE INDEX tickets_waiting ON tickets (updated_at) WHERE state = 'open';"},
 };
 
 const db::Query<TicketRow> add_ticket_sql("INSERT INTO tickets ({}) VALUES ({$})");

@@ -163,7 +163,7 @@ void HostAgentMessages::change_key(const db::Context& context, Machine& machine,
     if (!key)
         throw Problem(Code::invalid_input,
                       "body.detail.public_key: must be the 32 bytes of an Ed25519 key in base64");
-    const auto signature = agent_protocol::from_base64(detail.signature.value);
+    const auto signature = from_base64(detail.signature.value);
     if (!signature || !key->verify(payload.nonce, *signature))
         throw Problem(Code::authorization_invalid,
                       "body.detail.signature: is not the new key's over the command's nonce");

@@ -295,7 +295,10 @@ constexpr db::Migration history[] = {
      .sql =
          // How often it was listed when it was looked for, and how often it was rented.
      "ALTER TABLE machine_days ADD COLUMN listed @int NOT NULL DEFAULT 0;"
-     "ALTER TABLE machine_days ADD COLUMN rented @int NOT NULL DEFAULT 0;"},
+     "ALTER TABLE machine_days ADD COLUMN rented @int NOT NULL DEFAULT 0;"
+     // What operators count at every look.
+     "CREATE INDEX machines_set_aside ON machines (changed_at)"
+     "  WHERE state = 'QUARANTINED' AND retired_at IS NULL;"},
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ struct SignedBody {
 BOOST_DESCRIBE_STRUCT(SignedBody, (), (evidence))
 
 std::optional<std::string> payload_in(const std::optional<std::string>& body) {
-    const auto bytes = body ? agent_protocol::from_base64(*body) : std::nullopt;
+    const auto bytes = body ? from_base64(*body) : std::nullopt;
     const auto said = bytes ? wire::read_known<SignedBody>(*bytes) : std::nullopt;
     return said ? wire::canonical(said->evidence.text) : std::nullopt;
 }

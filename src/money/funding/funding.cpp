@@ -253,11 +253,16 @@ Intent Funding::create(api::Call& call, const AssetQuery& query, const NewIntent
 std::function<GlimpseFacts()> Funding::prepare_show(api::Call& call, const IntentPath& path) const {
     const IntentRow intent = own_intent(call, path.id);
     const auto pending = find_pending_claim(call.tx(), intent.intent_id);
-    if (!pending || chain_ == nullptr) return [] { return GlimpseFacts{}; };
-    return [this, account = intent.account_id, hash = pending->transaction]() -> GlimpseFacts {
+    if (!pending || chain_ == nullptr || call.now < Time{asked_again_at_})
+        return [] { return GlimpseFacts{}; };
+    return [this, now = call.now, account = intent.account_id,
+            hash = pending->transaction]() -> GlimpseFacts {
+        const auto slot = slots_.take_at_once(account);
+        if (!slot) return std::nullopt;
         try {
-            return glimpse(slots_.take_at_once(account), hash);
+            return glimpse(slot, hash);
         } catch (const Problem&) {
+            asked_again_at_ = (now + chain_rests).micros;
             return std::nullopt;
         }
     };
@@ -425,11 +430,15 @@ SeenTransfers Funding::look(api::Call& call, const GlimpseFacts& facts, const In
     shown.block_number = Count{facts->seen.block};
     shown.confirmations = confirmations_of(*facts);
     shown.needed = needed_of(*facts);
+    // Read once: whoever made the transaction chose how many transfers it has.
+    const std::vector<Watched> watched = list_watched(call.tx());
     for (const chain::Transfer& transfer : facts->seen.transfers) {
-        const auto watched = find_watched(call.tx(), transfer.to, transfer.token);
-        const bool ours = watched || (transfer.to == intent.treasury);
-        const auto asset =
-            watched ? std::optional(watched->asset) : treasury_.asset_of(transfer.token);
+        const auto known = std::ranges::find_if(watched, [&](const Watched& one) {
+            return one.treasury == transfer.to && one.token == transfer.token;
+        });
+        const bool ours = known != watched.end() || transfer.to == intent.treasury;
+        const auto asset = known != watched.end() ? std::optional(known->asset)
+                                                  : treasury_.asset_of(transfer.token);
         if (!ours || !asset || !transfer.amount) continue;
         if (shown.items.size() == seen_transfers_max) break;
         SeenTransfer seen{{transfer.log_index},

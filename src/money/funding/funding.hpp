@@ -2,6 +2,7 @@
 // believed when it is final on chain, and credited once, whoever asks and however often.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "api/router.hpp"
@@ -22,6 +23,8 @@ using ClaimFacts = std::optional<chain::Sighting>;
 using GlimpseFacts = std::optional<chain::Glimpse>;
 
 inline constexpr std::size_t seen_transfers_max = 100;
+// How long a chain that did not answer is not asked for what can be left out.
+inline constexpr Duration chain_rests = std::chrono::seconds(30);
 
 // Judges and books one transfer for one intent. Throws a Problem FORBIDDEN when its sender is no
 // wallet of the account, CONFLICT when the transfer was used before or the intent was cancelled,
@@ -71,6 +74,8 @@ private:
     chain::Chain* chain_;
     const Payments& payments_;
     mutable ClaimSlots slots_;
+    // Until then who only looks at an intent does not wait for a chain that did not answer.
+    mutable std::atomic<std::int64_t> asked_again_at_{0};  // as Time::micros
 };
 
 }  // namespace berth::funding

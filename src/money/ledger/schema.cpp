@@ -185,6 +185,10 @@ constexpr db::Migration history[] = {
     {.feature = "ledger",
      .number = 5,
      .sql = "CREATE INDEX ledger_jobs_on_credit ON ledger_jobs (job_id) WHERE credit > 0;"},
+    // The few jobs of which something was refunded.
+    {.feature = "ledger",
+     .number = 6,
+     .sql = "CREATE INDEX ledger_jobs_refunded ON ledger_jobs (job_id) WHERE refunded > 0;"},
 };
 
 }  // namespace

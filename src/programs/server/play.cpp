@@ -28,8 +28,17 @@ std::function<funding::DepositMark()> prepare_faucet(Faucet* faucet, const Call&
     };
 }
 
+// A page of another site can make its own name lead to this machine, and so read what is answered;
+// a proxy makes everybody come from here. Both are told by what the request says.
+bool is_asked_here(const http::Request& request) {
+    for (const char* const proxied : {"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via"})
+        if (request.headers.count(proxied) != 0) return false;
+    return is_loopback(request.client_address) &&
+           is_own_host(request.headers.find("Host").value_or(""));
+}
+
 PlayMails show_mail(const KeptMail* mail, const Call& call, const PlayMailQuery& query) {
-    if (mail == nullptr || !is_loopback(call.request.client_address)) refuse_real();
+    if (mail == nullptr || !is_asked_here(call.request)) refuse_real();
     PlayMails shown;
     for (KeptMail::Mail& one : mail->find(query.to.value, mails_shown))
         shown.items.push_back({std::move(one.subject), std::move(one.text), one.sent_at});

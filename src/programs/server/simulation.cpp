@@ -8,6 +8,8 @@
 
 #include "base/problem.hpp"
 #include "crypto/hash.hpp"
+#include "http/address.hpp"
+#include "http/text.hpp"
 #include "server/waiting.hpp"
 
 namespace berth::server {
@@ -103,6 +105,20 @@ const std::span<const db::Migration> simulation_migrations{migration_list};
 
 bool is_loopback(std::string_view address) {
     return address.starts_with("127.") || address == "::1";
+}
+
+bool is_own_host(std::string_view host) {
+    std::string_view name = host.substr(0, host.find(':'));
+    if (host.starts_with('[')) {
+        const std::size_t end = host.find(']');
+        if (end == std::string_view::npos) return false;
+        const std::string_view behind = host.substr(end + 1);
+        if (!behind.empty() && !behind.starts_with(':')) return false;
+        name = host.substr(1, end - 1);
+    }
+    if (http::equal_without_case(name, "localhost")) return true;
+    const auto address = http::parse_address(name);
+    return address && is_loopback(http::to_string(*address));
 }
 
 SimulatedFiles simulated_files(const Settings& settings) {

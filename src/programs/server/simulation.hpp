@@ -33,6 +33,9 @@ void check_simulated(const Settings& settings, const chain::Settings& chain);
 
 // Whether only this machine reaches the address.
 bool is_loopback(std::string_view address);
+// Whether a Host field names this machine to itself, by its name or by an address, with any port.
+// The name of another site does not, although it may lead here.
+bool is_own_host(std::string_view host);
 
 // The system's, or the one that a simulated server and its agents share.
 std::unique_ptr<Clock> make_clock(const Settings& settings);

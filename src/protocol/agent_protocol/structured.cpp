@@ -219,16 +219,4 @@ std::string write(const Dictionary& dictionary) {
     return out;
 }
 
-std::optional<Bytes> from_base64(std::string_view text) {
-    if (text.size() % 4 != 0) return std::nullopt;
-    std::string plain(text);
-    for (int padding = 0; padding < 2 && plain.ends_with('='); ++padding) plain.pop_back();
-    for (char& c : plain) {
-        if (c == '-' || c == '_') return std::nullopt;
-        if (c == '+') c = '-';
-        if (c == '/') c = '_';
-    }
-    return from_base64url(plain);
-}
-
 }  // namespace berth::agent_protocol

@@ -59,7 +59,4 @@ std::optional<Dictionary> parse_dictionary(std::string_view text);
 std::string write(const Dictionary& dictionary);
 std::string write(const InnerList& list);
 
-// RFC 4648 section 4, with padding; every value has one spelling.
-std::optional<Bytes> from_base64(std::string_view text);
-
 }  // namespace berth::agent_protocol

@@ -167,7 +167,7 @@ std::optional<std::string> plain_public_key(const std::string& line) {
 std::string key_fingerprint(const std::string& line) {
     const auto key = plain_public_key(line);
     if (!key) throw std::runtime_error("the SSH key is not a line of OpenSSH");
-    const auto bytes = agent_protocol::from_base64(key->substr(key->find(' ') + 1));
+    const auto bytes = from_base64(key->substr(key->find(' ') + 1));
     if (!bytes) throw std::runtime_error("the SSH key is not base64");
     std::string hash = to_base64(crypto::sha256(*bytes));
     hash.resize(std::min(hash.find('='), hash.size()));
