@@ -149,6 +149,8 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         await page.reload();
         await page.getByText('Failed: The receipt is what was signed').waitFor();
         await page.unrouteAll({ behavior: 'wait' });
+        await page.reload();
+        await page.getByText('Passed: The receipt is what was signed').waitFor();
     });
 
     await step('the evidence is one chain that the receipt names', async () => {

@@ -34,6 +34,11 @@ async function openRudeHost(t, market, account) {
     }
 }
 
+async function endSessions(market) {
+    const elsewhere = await signIn(market.server, market.mailbox, email);
+    good(await elsewhere.post('/api/v1/account/sessions/revoke'), 204);
+}
+
 async function nameKey(page, name) {
     await page.getByRole('button', { name: 'Make a key' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill(name);
@@ -111,8 +116,7 @@ test('sessions, tabs and lines', async (t) => {
         await page.goto('/help?new=other');
         const sheet = page.getByRole('dialog', { name: 'Write to us' });
         await sheet.getByLabel('What happened?').fill('A long story that nobody wants to write twice.');
-        const elsewhere = await signIn(market.server, market.mailbox, email);
-        good(await elsewhere.post('/api/v1/account/sessions/revoke'), 204);
+        await endSessions(market);
         await sheet.getByRole('button', { name: 'Send it' }).click();
         const again = page.getByRole('dialog', { name: 'You were signed out' });
         await again.getByText('What you wrote is still here').waitFor();
@@ -120,6 +124,17 @@ test('sessions, tabs and lines', async (t) => {
         await giveAddressAndCode(again, market, email);
         await page.waitForURL((url) => /^\/help\/./.test(url.pathname));
         await page.getByRole('log').getByText('A long story that nobody wants to write twice.').waitFor();
+    });
+
+    await step('a page that notices by itself keeps its words, too', async () => {
+        await page.getByLabel('Your message').fill('And how it went on.');
+        await endSessions(market);
+        await page.evaluate(() => dispatchEvent(new Event('visibilitychange'))); // it is looked at again
+        await giveAddressAndCode(page.getByRole('dialog', { name: 'You were signed out' }), market, email);
+        await page.getByRole('dialog').waitFor({ state: 'detached' });
+        assert.equal(await page.getByLabel('Your message').inputValue(), 'And how it went on.');
+        await page.getByRole('button', { name: 'Write', exact: true }).click();
+        await page.getByRole('log').getByText('And how it went on.').waitFor();
     });
 
     await step('two tabs listen with one stream, which moves when its tab is closed', async (each) => {
@@ -142,7 +157,8 @@ test('sessions, tabs and lines', async (t) => {
         // It learns the new token only after its own was refused.
         const statuses = [];
         page.on('response', (answer) => {
-            if (answer.request().method() === 'POST' && /\/api-keys$/.test(answer.url())) statuses.push(answer.status());
+            const isMaking = answer.request().method() === 'POST' && /\/api-keys$/.test(answer.url());
+            if (isMaking) statuses.push(answer.status());
         });
         await page.route('**/api/v1/auth/session', (route) => statuses.length ? route.continue() : route.abort());
 

@@ -14,6 +14,8 @@ export async function assertAccessible(page, where) {
         .map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160))
             .join(' | ')}`);
     assert.deepEqual(found, [], `axe at ${where}`);
-    const [wide, seen] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    assert.ok(wide <= seen, `${where} scrolls sideways: ${wide} of ${seen} px`);
+    const [wide, seen, over] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth,
+        [...document.querySelectorAll('main *')].filter((it) => it.getBoundingClientRect().right > innerWidth)
+            .map((it) => it.outerHTML.slice(0, 120)).slice(-3)]);
+    assert.ok(wide <= seen, `${where} scrolls sideways: ${wide} of ${seen} px, for ${over.join(' | ')}`);
 }

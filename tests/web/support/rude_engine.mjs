@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 
 export const rudeModel = '<b>rude</b>';
-export const rudePieces = ['<img src=x onerror="document.title=\'taken\'">', '<script>document.title="taken"</script>',
+const rudePieces = ['<img src=x onerror="document.title=\'taken\'">', '<script>document.title="taken"</script>',
     '\x1b[31mred\x1b[0m', '\u202eturned', '[a link](javascript:alert(1))'];
 const rudeLine = '<h1>no JSON at all</h1>';
 
@@ -13,10 +13,10 @@ if (process.argv[1] === new URL(import.meta.url).pathname) listen();
 function listen() {
     createServer(async (request, answer) => {
         if (request.headers.authorization !== `Bearer ${key}`) return answer.writeHead(401).end('{}');
-        if (request.method === 'GET') return whole(answer, { object: 'list', data: [{ id: rudeModel, object: 'model' }] });
+        if (request.method === 'GET') return whole(answer, { data: [{ id: rudeModel, object: 'model' }] });
         const body = JSON.parse(Buffer.concat(await request.toArray()));
         const asked = body.messages.at(-1).content;
-        if (!body.stream) return whole(answer, { choices: [{ message: { role: 'assistant', content: rudePieces[0] } }] });
+        if (!body.stream) return whole(answer, { choices: [{ message: { content: rudePieces[0] } }] });
         answer.writeHead(200, { 'Content-Type': 'text/event-stream' });
         if (/slow/.test(asked)) return count(answer);
         for (const piece of rudePieces) answer.write(event(piece));
@@ -29,7 +29,7 @@ function whole(answer, body) {
 }
 
 function event(content) {
-    return `data: ${JSON.stringify({ object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`;
+    return `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`;
 }
 
 function count(answer) {

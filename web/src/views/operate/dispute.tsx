@@ -53,7 +53,7 @@ function Voice({ title, ticket, account }: { title: string; ticket: string | nul
 }
 
 function Evidence({ dispute }: { dispute: Dispute }) {
-    return <Panel title="What is known" footer={<>Held to hash <span class="mono tiny">{dispute.evidence_hash}</span></>}>
+    return <Panel title="What is known" footer={<>Held to hash <span class="mono tiny wraps">{dispute.evidence_hash}</span></>}>
         <p class="wraps">{dispute.reason}</p>
         <ul>{dispute.evidence.map((each) => <li key={each} class="wraps">{each}</li>)}</ul>
         <p class="row"><a href={`/operate/rentals/${dispute.job_id}`}>The rental, with what its host signed</a>

@@ -110,17 +110,17 @@ function Transfers({ user }: { user: User }) {
 function Access({ user }: { user: User }) {
     return <Panel title="Who can act for it" flush>
         {user.keys.length + user.sessions.length === 0 ? <Empty title="Nobody at present." /> : <>
-            <Table caption="Keys" dense rows={user.keys} keyOf={({ key_id }) => key_id} columns={[
+            {user.keys.length > 0 && <Table caption="Keys" dense rows={user.keys} keyOf={({ key_id }) => key_id} columns={[
                 { head: 'Key', cell: ({ name, prefix }) => <>{name}<small class="mono">{prefix}…</small></> },
                 { head: 'May', cell: ({ scopes }) => scopes.join(', ') },
                 { head: 'Standing', cell: ({ revoked_at }) => revoked_at ? <Badge tone="slack">Revoked</Badge> : <Badge tone="go">Good</Badge> },
                 { head: 'Last used', right: true, cell: ({ last_used_at }) => last_used_at ? <Ago at={last_used_at} /> : 'never' },
-            ]} />
-            <Table caption="Sessions" dense rows={user.sessions} keyOf={({ session_id }) => session_id} columns={[
+            ]} />}
+            {user.sessions.length > 0 && <Table caption="Sessions" dense rows={user.sessions} keyOf={({ session_id }) => session_id} columns={[
                 { head: 'Session', cell: ({ user_agent }) => <span class="wraps">{user_agent || 'unknown program'}</span> },
                 { head: 'From', cell: ({ opened_from }) => opened_from },
                 { head: 'Last seen', right: true, cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
-            ]} />
+            ]} />}
         </>}
     </Panel>;
 }
