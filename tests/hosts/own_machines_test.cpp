@@ -19,9 +19,9 @@ struct OwnMachines : ::testing::Test {
         return {member(made.body, "api_key.secret"),
                 {parse_uuid(member(made.body, "account_id")).value()}};
     }
-    http::Response edit(const Owner& who, const Machine& machine, const std::string& body) {
+    http::Response edit(const Owner& who, const Machine& which, const std::string& body) {
         return town.harness.ask({.method = "PATCH",
-                                 .target = place(machine),
+                                 .target = place(which),
                                  .as = who.key,
                                  .key = town.harness.new_id(),
                                  .body = body});
@@ -29,8 +29,8 @@ struct OwnMachines : ::testing::Test {
     static std::string place(const Machine& machine) {
         return "/api/v1/hosts/machines/" + to_string(machine.machine_id);
     }
-    std::string label_of(const Machine& machine) {
-        return member(town.with_key(ada.key, "GET", place(machine)).body, "label");
+    std::string label_of(const Machine& which) {
+        return member(town.with_key(ada.key, "GET", place(which)).body, "label");
     }
 
     Town town;
