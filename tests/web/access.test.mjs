@@ -102,10 +102,15 @@ function personOf(address) {
     return /^\/(rentals|money|account|help)/.test(address) ? 'renter' : 'anyone';
 }
 
-let looks = 0; // all widths in one theme, then in the other
+// Each address once, all widths in one theme and then in the other; with WEB_CHECK=all each in all of them.
+const ways = themes.flatMap((theme) => widths.map((width) => ({ theme, width })));
+let looks = 0;
 async function look(page, address) {
-    const [theme, width] = [themes[Math.floor(looks / widths.length) % themes.length], widths[looks % widths.length]];
-    ++looks;
+    const here = process.env.WEB_CHECK === 'all' ? ways : [ways[looks++ % ways.length]];
+    for (const way of here) await lookIn(page, address, way);
+}
+
+async function lookIn(page, address, { theme, width }) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height: heightPx });
     await page.goto(address);

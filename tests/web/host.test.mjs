@@ -9,7 +9,7 @@ import { good } from '../clients/support/client.mjs';
 import { until } from '../clients/support/wait.mjs';
 import { closeBrowser } from './support/browser.mjs';
 import { signInByPage, startMarket } from './support/market.mjs';
-import { tell } from './support/story.mjs';
+import { tell } from './support/steps.mjs';
 
 after(closeBrowser);
 

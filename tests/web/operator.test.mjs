@@ -6,7 +6,7 @@ import { signIn } from '../clients/support/person.mjs';
 import { until } from '../clients/support/wait.mjs';
 import { closeBrowser } from './support/browser.mjs';
 import { signInOperator, startMarket } from './support/market.mjs';
-import { tell } from './support/story.mjs';
+import { tell } from './support/steps.mjs';
 
 after(closeBrowser);
 

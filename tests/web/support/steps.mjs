@@ -15,3 +15,9 @@ export function stepsOf(test, page) {
         }
     });
 }
+
+// A whole story: names and what happens in each step.
+export async function tell(test, page, steps) {
+    const step = stepsOf(test, page);
+    for (const [name, run] of steps) await step(name, run);
+}
