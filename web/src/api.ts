@@ -69,6 +69,8 @@ export interface Listed<T> {
     items: T[] | undefined;
     error: BerthError | undefined;
     isLoading: boolean;
+    /** What is shown is from before, and asking again failed. */
+    isStale: boolean;
     hasMore: boolean;
     isLoadingMore: boolean;
     more: () => void;
@@ -96,6 +98,7 @@ export function usePages<Name extends PagedName>(
         items: pages?.flatMap((page) => page.items) as Item<Name>[] | undefined,
         error: pages === undefined ? (query.error as BerthError | null) ?? undefined : undefined,
         isLoading: query.isLoading,
+        isStale: pages !== undefined && query.error !== null,
         hasMore: query.hasNextPage,
         isLoadingMore: query.isFetchingNextPage,
         more: () => void query.fetchNextPage(),
@@ -130,10 +133,10 @@ export function useChange<Name extends OperationName>(
     async function run(given: Given<Name>): Promise<Answer<Name> | undefined> {
         if (isRunning.current) return undefined;
         isRunning.current = true;
-        const text = JSON.stringify(given);
-        if (wish.current?.text !== text) wish.current = { text, key: crypto.randomUUID() };
         setState({ busy: true, error: undefined });
         try {
+            const text = JSON.stringify(given);
+            if (wish.current?.text !== text) wish.current = { text, key: crypto.randomUUID() };
             const answer = await steppingUp(name, { ...given, idempotencyKey: wish.current.key });
             wish.current = undefined;
             await refresh(...options.refresh ?? []);

@@ -50,7 +50,7 @@ export function moneyText(micro: Micro, places = 2, asset?: string | null): stri
 
 export interface MoneyProps {
     micro: Micro;
-    /** Null leaves the unit out; the title has it still. */
+    /** Null leaves the unit out. */
     asset?: string | null;
     places?: number;
     /** A plus in front of what is above zero. */
@@ -60,7 +60,7 @@ export interface MoneyProps {
 export function Money({ micro, asset = 'USDC', places = 2, sign }: MoneyProps) {
     if (micro === null || micro === undefined) return <Unknown />;
     const plus = sign && BigInt(micro) > 0n ? '+' : '';
-    return <span class="num nowrap" title={moneyText(micro, 6, asset ?? 'USDC')}>
+    return <span class="num nowrap" title={moneyText(micro, 6, asset)}>
         {plus}{moneyText(micro, places, asset)}
     </span>;
 }

@@ -3,6 +3,7 @@
 import type { OperationName } from 'berth-client';
 import { useEffect } from 'preact/hooks';
 import { client, refresh } from './api';
+import { useRest } from './rest';
 import { useSession } from './session';
 
 /** Which reads an event of a kind concerns. */
@@ -49,10 +50,11 @@ export function useLive(): void {
     const session = useSession();
     const account = session?.account_id;
     const isOperator = session?.role === 'admin';
+    const isResting = useRest(isOperator);
     useEffect(() => {
-        if (!account) return;
+        if (!account || isResting) return;
         const ended = new AbortController();
         listen(account, isOperator, ended.signal).catch(() => {});
         return () => ended.abort();
-    }, [account, isOperator]);
+    }, [account, isOperator, isResting]);
 }

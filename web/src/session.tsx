@@ -4,7 +4,7 @@ import { BerthError, type Answer } from 'berth-client';
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef } from 'preact/hooks';
 import { client, reads } from './api';
-import { Loading } from './kit';
+import { Loading, toast } from './kit';
 import { askSignIn } from './sign_in_again';
 import { SignInForm } from './views/anyone/sign_in';
 
@@ -19,7 +19,7 @@ let owner: string | undefined;
 async function readSession(): Promise<Session | null> {
     try {
         const session = await client.call('show_session');
-        if (!session.mfa_required) owner = session.account_id;
+        if (!session.mfa_required) own(session.account_id);
         return session;
     } catch (fault) {
         if (fault instanceof BerthError && fault.status === 401) return null;
@@ -27,9 +27,16 @@ async function readSession(): Promise<Session | null> {
     }
 }
 
+/** A page shows what is one account's: where another has signed in, in whichever tab, it begins anew. */
+function own(account: string): void {
+    if (owner !== undefined && owner !== account) location.reload();
+    owner ??= account;
+}
+
 /** Undefined while it is not known, null for somebody who is not signed in. */
 export function useSession(): Session | null | undefined {
-    const { data } = useQuery({ queryKey: ['session'], queryFn: readSession, refetchInterval: 5 * 60_000 });
+    const { data } = useQuery({ queryKey: ['session'], queryFn: readSession,
+        refetchInterval: ({ state }) => state.data === undefined ? 5_000 : 5 * 60_000 });
     return data && data.mfa_required ? null : data;
 }
 
@@ -45,23 +52,29 @@ export function sessionChanged(): void {
 
 /** After a sign-in: what the page read before is another's, or nobody's. */
 export async function signedIn(): Promise<void> {
+    owner = undefined;
     await reads.resetQueries();
     tabs.postMessage('changed');
 }
 
 /** After a sign-in in the middle of something: the same person's page is read again in place and keeps what was
- * written; another's begins anew. */
-export async function cameBack(): Promise<void> {
-    const before = owner;
+ * written. False for another's, which begins anew: what the first one asked for must not go on. */
+export async function cameBack(): Promise<boolean> {
     const session = await readSession();
     tabs.postMessage('changed');
-    if (before !== undefined && session?.account_id !== before) return location.reload();
+    if (session === null || session.account_id !== owner) return false;
     reads.setQueryData(['session'], session);
     void reads.invalidateQueries();
+    return true;
 }
 
 export async function signOut(): Promise<void> {
-    await client.call('sign_out');
+    try {
+        await client.call('sign_out');
+    } catch (fault) {
+        const isOut = fault instanceof BerthError && fault.status === 401;
+        if (!isOut) return toast('You are still signed in: the service does not answer.');
+    }
     reads.clear();
     tabs.postMessage('changed');
     location.assign('/');

@@ -31,6 +31,6 @@ export function SignInAgainSheet() {
     };
     return <Sheet title="You were signed out" open onClose={() => end(false)}>
         <p class="soft">What you wrote is still here, and goes on once you are in.</p>
-        <SignInForm onDone={() => void cameBack().finally(() => end(true))} />
+        <SignInForm onDone={() => void cameBack().then(end, () => end(false))} />
     </Sheet>;
 }

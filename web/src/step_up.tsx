@@ -5,15 +5,21 @@ import { client } from './api';
 import { Button, Field, Sheet, TextInput } from './kit';
 import { sessionChanged, useSession } from './session';
 
-interface Asked { purpose: string; settle: (granted: boolean) => void }
+interface Asked { purpose: string; granted: Promise<boolean>; settle: (granted: boolean) => void }
 let show: ((asked: Asked) => void) | undefined;
+let open: Asked | undefined;
 
-/** True once the session may; false when the person would rather not. */
+/** True once the session may; false when the person would rather not. All who ask for the same wait for the one
+ * sheet; another purpose takes its place. */
 export function askStepUp(purpose: string): Promise<boolean> {
-    return new Promise((settle) => {
-        if (show) show({ purpose, settle });
-        else settle(false);
-    });
+    if (open?.purpose === purpose) return open.granted;
+    open?.settle(false);
+    if (!show) return Promise.resolve(false);
+    let settle: Asked['settle'] = () => {};
+    const granted = new Promise<boolean>((settled) => { settle = settled; });
+    open = { purpose, granted, settle };
+    show(open);
+    return granted;
 }
 
 export function StepUpSheet() {
@@ -24,11 +30,12 @@ export function StepUpSheet() {
     }, []);
     if (!asked) return null;
     const end = (granted: boolean) => {
+        open = undefined;
         setAsked(undefined);
         asked.settle(granted);
     };
     return <Sheet title="Confirm that it is you" open onClose={() => end(false)}>
-        <StepUpForm purpose={asked.purpose} onDone={() => end(true)} onCancel={() => end(false)} />
+        <StepUpForm key={asked.purpose} purpose={asked.purpose} onDone={() => end(true)} onCancel={() => end(false)} />
     </Sheet>;
 }
 
@@ -51,7 +58,8 @@ function StepUpForm({ purpose, onDone, onCancel }: { purpose: string; onDone: ()
             sessionChanged();
             onDone();
         } catch (fault) {
-            const isWrong = fault instanceof BerthError && (fault.status === 403 || fault.status === 401);
+            const isWrong = fault instanceof BerthError && (fault.status === 403
+                || (fault.status === 401 && fault.code !== 'UNAUTHENTICATED'));
             setError(isWrong ? 'That code is wrong or used. Wait for the next.' : String((fault as Error).message));
             setBusy(false);
         }

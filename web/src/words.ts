@@ -15,7 +15,8 @@ export function plain(name: string): string {
 }
 
 const from = (words: Words) => (name: string | null | undefined): Word => {
-    const [word, tone] = words[name ?? ''] ?? [plain(name ?? 'unknown'), 'slack'];
+    const known = Object.hasOwn(words, name ?? '') ? words[name ?? ''] : undefined;
+    const [word, tone] = known ?? [plain(name ?? 'unknown'), 'slack'];
     return { word, tone };
 };
 

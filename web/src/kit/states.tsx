@@ -134,14 +134,20 @@ export function Async<Data>({ read, children, rows }: {
 }
 
 function Stale({ at }: { at?: number }) {
-    const time = useNow();
-    const age = at ? agoText(at, time).replace(/ ago$/, ' old') : 'Old';
+    useNow();
+    // It was read by this device's clock.
+    const age = at ? agoText(at, Date.now()).replace(/ ago$/, ' old') : 'Old';
     return <p class="stale small">{age}, trying again</p>;
 }
 
-export function More({ list }: { list: { hasMore: boolean; isLoadingMore: boolean; more: () => unknown } }) {
-    if (!list.hasMore) return null;
-    return <div class="more">
-        <Button small busy={list.isLoadingMore} onClick={() => { list.more(); }}>Show more</Button>
-    </div>;
+interface Pages { hasMore: boolean; isLoadingMore: boolean; isStale?: boolean; more: () => unknown }
+
+/** The end of a list: the way on, and whether what stands above it is old. */
+export function More({ list }: { list: Pages }) {
+    return <>
+        {list.isStale && <p class="stale small" role="status">The service does not answer: this may be old.</p>}
+        {list.hasMore && <div class="more">
+            <Button small busy={list.isLoadingMore} onClick={() => { list.more(); }}>Show more</Button>
+        </div>}
+    </>;
 }

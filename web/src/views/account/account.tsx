@@ -25,7 +25,7 @@ const tabs: Record<string, [label: string, view: FunctionComponent]> = {
 
 export default function Account() {
     const name = useParams()['tab'] ?? 'keys';
-    const [label, View] = tabs[name] ?? ['Account', Nowhere];
+    const [label, View] = (Object.hasOwn(tabs, name) && tabs[name]) || ['Account', Nowhere];
     // On a phone the tabs scroll sideways.
     useEffect(() => document.querySelector('.tabs [aria-current]')
         ?.scrollIntoView({ inline: 'center', block: 'nearest' }), [name]);

@@ -1,5 +1,6 @@
 // The account's events, newest first. The service numbers them without gaps and gives them oldest first:
 // so the newest window is read, older ones on request, and what follows as it happens.
+import { focusManager } from '@tanstack/preact-query';
 import { BerthError, type Item } from 'berth-client';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { asError, client } from '../../api';
@@ -65,7 +66,7 @@ export function useEvents(types: string | undefined) {
         begin(types, signal).then(keep, failed);
         const timer = setInterval(() => {
             const known = latest.current;
-            if (!known || document.hidden) return;
+            if (!known || !focusManager.isFocused()) return;
             read(known.through, types, signal).then((page) => {
                 const now = latest.current ?? known;
                 keep({ ...now, events: merged(now.events, page.items), through: BigInt(page.through) });

@@ -50,7 +50,7 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
     const isWhole = body !== undefined && (!needsKey || wished.key.trim() !== '');
 
     const endSigningIn = () => {
-        rent.reset();
+        if (!rent.isOpen) rent.reset();
         setSigningIn(false);
     };
     if (isSigningIn && !session) return <div class="stack">
@@ -80,16 +80,21 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
                 placeholder="ssh-ed25519 AAAA…" mono />}</Field>}
         <Terms {...{ offer, wished, template, nowMs }} rate={rent.rate} />
         {rent.isDearer && <Notice tone="lamp" role="alert" title="The price has changed. Nothing was held.">
-            {`It is ${moneyText(rent.rate, 4)} USDC an hour now. Press again if that suits you.`}</Notice>}
+            {`It is ${moneyText(rent.rate, 4)} ${wished.asset} an hour now. Press again if that suits you.`}</Notice>}
         {error && !isBesideAField(error) && error.code !== 'INSUFFICIENT_FUNDS' && <RentError error={error} />}
         {session && missing !== undefined && missing !== '0' && <Funds missing={missing} asset={wished.asset} />}
         {error?.code === 'INSUFFICIENT_FUNDS' && (missing === undefined || missing === '0') &&
             <Notice tone="lamp" title="Your balance does not cover it."
-                actions={<Button small href="/money/add">Add money</Button>} />}
+                actions={<Button small href={`/money/add?asset=${wished.asset}`}>Add money</Button>} />}
         <Button kind="primary" wide type="submit" busy={rent.busy} disabled={!isWhole || offer.readiness !== 'ready'
             || (missing !== undefined && missing !== '0')}>
-            Rent, at most {moneyText(body?.budget_micro ?? microOf(wished.most) ?? '0', 2)} {wished.asset}</Button>
+            Rent, at most {exact(body?.budget_micro ?? microOf(wished.most) ?? '0')} {wished.asset}</Button>
     </form>;
+}
+
+/** What is held is never shown as less. */
+function exact(micro: string): string {
+    return moneyText(micro, BigInt(micro) % 10_000n === 0n ? 2 : 6);
 }
 
 function first(templates: Template[], run: string | undefined, offer: Offer): string {
@@ -154,7 +159,7 @@ function Terms({ offer, wished, template, nowMs, rate }: { offer: Offer; wished:
     const seconds = Math.min(limitOf(wished, offer, nowMs), lasts(budget, offer));
     const start = template && startOf(template);
     return <p class="small soft">
-        At most <span class="strong num">{moneyText(budget, 2)} {wished.asset}</span>,
+        At most <span class="strong num">{exact(budget)} {wished.asset}</span>,
         about {duration(seconds * 1000)} at <span class="num" title={exactRate(rate)}>
             {moneyText(rate, 4)}</span> an hour.
         Nothing is charged until it answers{start ? `, mostly after ${duration(start)}` : ''}; what you do not use is
@@ -194,7 +199,7 @@ function useRent(shownRate: string): Rent {
         setBusy(false);
         if (made) go(`/rentals/${made.job_id}`);
     };
-    const run: Rent['run'] = async (body, order) => {
+    const begin: Rent['run'] = async (body, order) => {
         setBusy(true);
         job.reset();
         const made = await quote.run({ body } as Parameters<typeof quote.run>[0]);
@@ -206,6 +211,13 @@ function useRent(shownRate: string): Rent {
         }
         sent.current = { body: { quote_id: made.quote_id, ...order } };
         await reserve();
+    };
+    // A second quote would take the place of the one that is being reserved.
+    const isRunning = useRef(false);
+    const run: Rent['run'] = async (body, order) => {
+        if (isRunning.current) return;
+        isRunning.current = true;
+        await begin(body, order).finally(() => { isRunning.current = false; });
     };
     const reset = () => {
         quote.reset();

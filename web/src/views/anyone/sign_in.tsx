@@ -19,7 +19,7 @@ function takeToken(): string {
 
 /** Only addresses of this site: a link from elsewhere must not lead on to somewhere else. */
 function nextOf(next: string | undefined): string {
-    return next && /^\/(?![/\\])/.test(next) ? next : '/';
+    return next && /^\/(?![/\\])[^\s\\]*$/.test(next) ? next : '/';
 }
 
 export default function SignInPage() {

@@ -1,6 +1,6 @@
 // Is it the service or oneself? One sentence first, then the parts.
 import { useRead } from '../../api';
-import { Ago, When } from '../../format';
+import { Ago, now, When } from '../../format';
 import { Async, Badge, Facts, Notice, Page, Panel, type NoticeTone } from '../../kit';
 import type { Answer } from 'berth-client';
 
@@ -33,7 +33,7 @@ function sentence(status: Status): { tone: NoticeTone; title: string; more: stri
 
 export default function StatusPage() {
     const read = useRead('public_status', {}, { every: 15 });
-    return <Page title="Status" live={read.updatedAt > 0 && <>Looked <Ago at={read.updatedAt} /></>}
+    return <Page title="Status" live={read.updatedAt > 0 && <>Looked <Ago at={now() - (Date.now() - read.updatedAt)} /></>}
         actions={<a class="btn small" href="/help">Write to us</a>}>
         {read.error && <Notice tone="stop" role="alert" title="The service does not answer.">
             <p>It is down, or the line between you and it is. This page goes on trying.</p></Notice>}

@@ -5,7 +5,9 @@ import { fieldError, useChange, useRead } from '../../api';
 import { Id, When } from '../../format';
 import { Async, Badge, Button, Facts, Failure, Field, Notice, Page, Panel, TextArea } from '../../kit';
 import { useParams } from '../../router';
+import { useIsOperator, useSession } from '../../session';
 import { ticketState } from '../../words';
+import { Consequence } from '../operate/consequence';
 import { categoryWords } from './new_ticket';
 
 type Conversation = Answer<'show_ticket'>;
@@ -30,18 +32,20 @@ export default function Ticket() {
                     </Notice>
                     : <Reply id={data.ticket_id} />}</div>
             </Panel>
-            <aside class="stack"><About ticket={data} /></aside>
+            <aside class="stack"><About ticket={data} /><Desk ticket={data} /></aside>
         </div>}</Async>
     </Page>;
 }
 
 function Thread({ ticket }: { ticket: Conversation }) {
     const first = { message_id: ticket.ticket_id, author: 'owner', text: ticket.text, created_at: ticket.created_at };
+    const isMine = useSession()?.account_id === ticket.account_id;
+    const [owner, desk] = isMine ? ['You', 'Support'] : ['They', 'We'];
     return <div class="chat" role="log" aria-label="Messages">
         {[first, ...ticket.messages].map((message) => {
-            const isOwn = message.author === 'owner';
-            return <div key={message.message_id} class={isOwn ? 'say you' : 'say'}>
-                <span class="who">{isOwn ? 'You' : 'Support'}, <When at={message.created_at} /></span>
+            const isOwner = message.author === 'owner';
+            return <div key={message.message_id} class={isOwner === isMine ? 'say you' : 'say'}>
+                <span class="who">{isOwner ? owner : desk}, <When at={message.created_at} /></span>
                 <div class="text">{message.text}</div>
             </div>;
         })}
@@ -68,13 +72,30 @@ function Reply({ id }: { id: string }) {
 }
 
 function About({ ticket }: { ticket: Conversation }) {
+    const isMine = useSession()?.account_id === ticket.account_id;
     return <Panel title="About">
         <Facts items={[
-            ['Rental', ticket.job_id ? <a href={`/rentals/${ticket.job_id}`}>Open it</a> : null],
+            ['Rental', ticket.job_id ? <a href={`${isMine ? '' : '/operate'}/rentals/${ticket.job_id}`}>Open it</a> : null],
             ['Payment', ticket.payment_reference
                 ? <span class="mono small" style={{ overflowWrap: 'anywhere' }}>{ticket.payment_reference}</span>
                 : null],
             ['Last written', <When at={ticket.updated_at} />],
         ]} />
+    </Panel>;
+}
+
+/** What operators may do beside answering. */
+function Desk({ ticket }: { ticket: Conversation }) {
+    const [closes, setCloses] = useState(false);
+    const change = useChange('close_ticket', { refresh: ['show_ticket', 'list_tickets'],
+        done: () => setCloses(false) });
+    if (!useIsOperator() || ticket.state === 'closed') return null;
+    return <Panel title="At the desk">
+        <div class="actions"><Button onClick={() => setCloses(true)}>Close the ticket</Button></div>
+        {closes && <Consequence title="Close this ticket" open onClose={() => setCloses(false)} button="Close it"
+            busy={change.busy} error={change.error}
+            run={(reason) => void change.run({ path: { id: ticket.ticket_id }, body: { reason } })}>
+            <p>Its owner hears of it and can write no more in this one.</p>
+        </Consequence>}
     </Panel>;
 }

@@ -33,10 +33,19 @@ export function OfferForm({ id, machine, current, feeBps, onConflict }: FormProp
     const [fields, setFields] = useState<Fields>(() => fieldsOf(current, suggested, now()));
     const [isTried, setTried] = useState(false);
     const [published, setPublished] = useState<Answer<'edit_offer'>>();
+    // The version that the form was filled from: one that is read later must not pass for it.
+    const [basis, setBasis] = useState(current?.offer_version ?? '0');
     const market = useMarket(machine, current?.offer_id);
     const publish = useChange('edit_offer', {
-        refresh: ['show_machine', 'list_machines', 'list_offer_versions'], done: setPublished,
+        refresh: ['show_machine', 'list_machines', 'list_offer_versions'],
+        done: (answer) => { setPublished(answer); setBasis(answer.offer_version); },
     });
+    const goOn = () => {
+        const told = (publish.error?.body as { current?: Partial<Version> } | undefined)?.current;
+        setBasis(told?.offer_version ?? current?.offer_version ?? '0');
+        publish.reset();
+        onConflict();
+    };
     const faults = faultsOf(fields);
     const set = (patch: Partial<Fields>) => { setPublished(undefined); setFields({ ...fields, ...patch }); };
     const errorOf = (name: keyof Fields) =>
@@ -45,7 +54,7 @@ export function OfferForm({ id, machine, current, feeBps, onConflict }: FormProp
         event.preventDefault();
         setTried(true);
         if (Object.keys(faults).length > 0) return;
-        void publish.run({ path: { id }, body: editOf(fields, current, current?.offer_version ?? '0') });
+        void publish.run({ path: { id }, body: editOf(fields, current, basis) });
     };
     const parts = { fields, set, errorOf };
     return <form class="stack" onSubmit={send} noValidate>
@@ -63,7 +72,7 @@ export function OfferForm({ id, machine, current, feeBps, onConflict }: FormProp
             </aside>
         </div>
         <Result error={publish.error} faults={isTried ? faults : {}} published={published} id={id} machine={machine}
-            onConflict={() => { publish.reset(); onConflict(); }} />
+            onConflict={goOn} />
         <div class="actions">
             <Button kind="primary" type="submit" busy={publish.busy}>
                 {machine.current_offer?.state === 'listed' ? 'Publish, for new rentals at once' : 'Publish'}

@@ -7,6 +7,7 @@ import { AmountInput, Button, CodeInput, Failure, Field, Loading, Notice, Panel,
     TextInput } from '../../kit';
 import { useSession } from '../../session';
 import { BoxMail } from '../money/box';
+import { Unsettled } from '../money/unsettled';
 import { amountOf } from './parts';
 
 type Asset = 'USDC' | 'USDT';
@@ -116,8 +117,14 @@ function Confirm({ wish, onClose, onDone }: {
         ?? (request.error?.code === 'AUTHORIZATION_INVALID'
             ? 'That code is wrong or used. Wait for the next.' : undefined);
     const canSend = hasAuthenticator || sent !== undefined;
-    return <Sheet title={`Pay out ${amount}`} open onClose={onClose}
-        onSubmit={() => { if (/^\d{6}$/.test(code)) void request.run({ body: { ...wish, code } }); }}
+    const ask = () => void request.run({ body: { ...wish, code } });
+    // What is under way cannot be called back by closing the sheet.
+    const close = () => { if (!request.busy) onClose(); };
+    if (request.error?.mayHaveHappened) {
+        return <Sheet title={`Pay out ${amount}`} open onClose={close}><Unsettled again={ask} /></Sheet>;
+    }
+    return <Sheet title={`Pay out ${amount}`} open onClose={close}
+        onSubmit={() => { if (/^\d{6}$/.test(code)) ask(); }}
         actions={<>
             {canSend
                 ? <Button kind="primary" type="submit" busy={request.busy} disabled={!/^\d{6}$/.test(code)}>
@@ -127,7 +134,7 @@ function Confirm({ wish, onClose, onDone }: {
                     Mail me a code</Button>}
             {canSend && !hasAuthenticator && <Button busy={mail.busy}
                 onClick={() => void mail.run({ body: { kind: 'payout', ...bound } })}>Mail another</Button>}
-            <Button onClick={onClose}>Cancel</Button>
+            <Button disabled={request.busy} onClick={close}>Cancel</Button>
         </>}>
         <p class="soft">To <span class="mono wrap">{wish.address}</span> on Base.
             What is sent on a chain does not come back.</p>

@@ -105,7 +105,8 @@ function WalletLine({ intent, isOpen }: { intent: Intent; isOpen: boolean }) {
     return <div class="row">
         <span class="mono" title={wallet.address}>{brief(wallet.address)}</span>
         <span class="muted">linked <When at={wallet.linked_at} /></span>
-        {isOpen && <a href={`/money/add?amount=${plainUnits(intent.amount_micro)}`}>Use another</a>}
+        {isOpen && <a href={`/money/add?amount=${plainUnits(intent.amount_micro)}&asset=${assetOf(intent)}`}>
+            Use another</a>}
     </div>;
 }
 
@@ -167,7 +168,7 @@ function CallOff({ intent, wasSent }: { intent: Intent; wasSent: boolean }) {
             <Button onClick={() => setIsAsked(false)}>Keep it</Button>
         </>}>
             <p>{wasSent ? 'What was sent stays sent: it can be given to another payment of the same amount.'
-                : 'Nothing was sent, so nothing comes back. Do not send it afterwards.'}</p>
+                : 'Do not send it afterwards. If you have sent it, keep this and give its transaction.'}</p>
             {cancel.error && <Failure error={cancel.error} />}
         </Sheet>
     </>;

@@ -19,7 +19,7 @@ export function PlayMoney({ asset = 'USDC' }: { asset?: string }) {
     const isBox = useIsBox();
     const faucet = useChange('ask_faucet' as OperationName, {
         refresh: ['show_balances', 'list_entries'],
-        done: () => toast(`100.00 play ${asset} arrived.`),
+        done: () => toast(`100.00 play ${asset} are on their way.`),
     }) as unknown as Faucet;
     if (!isBox) return null;
     return <Panel title="Play money" footer="This server is a box to try things in. Its money is worth nothing.">

@@ -23,19 +23,20 @@ export type Claiming =
     | { step: 'claimed' };
 
 const transfersOf = 'list_seen_transfers' as OperationName;
-const [firstPauseMs, longestPauseMs] = [2_000, 15_000];
+const [firstPauseMs, longestPauseMs, walletMs] = [2_000, 15_000, 5_000];
 
 async function look(intent: Intent, hash: string, signal: AbortSignal): Promise<Seen> {
     const given = { path: { id: intent.intent_id }, query: { tx_hash: hash }, signal };
     return await client.call(transfersOf, given as never) as unknown as Seen;
 }
 
-/** The wallet's node may know a transaction before the service does. */
+/** The wallet's node may know a transaction before the service does. One that never answers holds nothing up. */
 async function ofWallet(intent: Intent, hash: string): Promise<number | undefined> {
     const wallet = findWallet();
     if (!wallet) return undefined;
     const wanted = { token: intent.token, to: intent.treasury_address };
-    return await findLogIndex(wallet, hash, wanted).catch(() => undefined);
+    const silence = new Promise<undefined>((settle) => setTimeout(settle, walletMs, undefined));
+    return await Promise.race([findLogIndex(wallet, hash, wanted).catch(() => undefined), silence]);
 }
 
 export function sentence(text: string): string {
@@ -104,5 +105,7 @@ export function useClaiming(intent: Intent | undefined, hash: string | undefined
             clearTimeout(timer);
         };
     }, [isWanted, hash, intent?.intent_id]);
-    return state;
+    // What was found out about an earlier hash, or before the claim stood, is over.
+    if (isWanted || intent?.state === 'EXCEPTION') return state;
+    return { step: hash !== undefined && intent?.state !== 'CANCELLED' ? 'claimed' : 'none' };
 }

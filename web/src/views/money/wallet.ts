@@ -135,6 +135,6 @@ export async function findLogIndex(
     const ending = to.slice(2).toLowerCase();
     const found = receipt?.logs?.find(({ address, topics }) => address?.toLowerCase() === token.toLowerCase()
         && topics?.[0] === transferTopic && topics[2]?.toLowerCase().endsWith(ending));
-    const index = Number(found?.logIndex);
-    return found && Number.isSafeInteger(index) ? index : undefined;
+    const told: unknown = found?.logIndex;
+    return typeof told === 'string' && /^0x[0-9a-fA-F]{1,8}$/.test(told) ? Number(told) : undefined;
 }

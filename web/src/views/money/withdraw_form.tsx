@@ -7,6 +7,7 @@ import { AmountInput, Button, CodeInput, Failure, Field, Notice, Select, TextInp
 import { useSession } from '../../session';
 import { amountFault, parseAmount, plainUnits } from './amount';
 import { BoxMail } from './box';
+import { Unsettled } from './unsettled';
 import { brief, isAddress } from './wallet';
 
 type Asset = 'USDC' | 'USDT';
@@ -20,7 +21,8 @@ function useAddress() {
     const [chosen, setChosen] = useState<string>();
     const [typed, setTyped] = useState('');
     const [label, setLabel] = useState('');
-    const choice = chosen ?? saved[0]?.address ?? other;
+    // A list that comes late does not take the place of what is being typed.
+    const choice = chosen ?? (typed === '' ? saved[0]?.address : undefined) ?? other;
     const isNew = choice === other;
     return { saved, choice, setChosen, typed, setTyped, label, setLabel, isNew,
         address: isNew ? typed.trim() : choice };
@@ -103,10 +105,12 @@ function Confirm({ wish, onDone, onBack }: { wish: Wish; onDone: (answer: Accept
     const isWrong = send.error?.code === 'AUTHORIZATION_INVALID';
     const members = ['body.amount_micro', 'body.address', 'body.label'];
     const told = members.map((member) => fieldError(send.error ?? mail.error, member)).find(Boolean);
+    const ask = () => void send.run({ body: { ...wish, network: 'base', code } });
     function give(event: Event) {
         event.preventDefault();
-        void send.run({ body: { ...wish, network: 'base', code } });
+        ask();
     }
+    if (send.error?.mayHaveHappened) return <Unsettled again={ask} />;
     return <form class="stack" onSubmit={give}>
         <p>Send <strong>{amount}</strong> on Base to{' '}
             <span class="mono" style={{ overflowWrap: 'anywhere' }}>{address}</span>.</p>
@@ -126,7 +130,7 @@ function Confirm({ wish, onDone, onBack }: { wish: Wish; onDone: (answer: Accept
             </Button>
             {byMail && <Button busy={mail.busy} onClick={() => void mailCode().then((sent) =>
                 sent && toast('Another code is on its way.'))}>Mail another</Button>}
-            <Button kind="quiet" onClick={onBack}>Change it</Button>
+            <Button kind="quiet" disabled={send.busy} onClick={onBack}>Change it</Button>
         </div>
     </form>;
 }

@@ -4,11 +4,11 @@ import { money } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
 import { Id, Money, moneyText, When } from '../../format';
-import { AmountInput, Async, Badge, Button, Choice, Empty, Facts, Failure, Field, Page, Panel, Select, toast } from '../../kit';
+import { AmountInput, Async, Badge, Button, Choice, Empty, Facts, Failure, Field, Page, Panel, toast } from '../../kit';
 import { useParams } from '../../router';
 import { disputeState } from '../../words';
 import { Consequence, saidOf } from './consequence';
-import { Pockets } from './refund_sheet';
+import { BearerField, Pockets } from './refund_sheet';
 import { usePreview } from './use_preview';
 
 type Dispute = Answer<'show_dispute'>;
@@ -78,7 +78,7 @@ function Outcome({ dispute }: { dispute: Dispute }) {
     return <Panel title="Outcome"><Facts items={[
         ['Decided', dispute.outcome === 'upheld' ? 'for the renter' : 'for the host'],
         ['Why', dispute.close_reason], ['When', <When at={dispute.closed_at} />],
-        dispute.refund_micro ? ['Refunded', <Money micro={dispute.refund_micro} places={6} />] : null,
+        dispute.refund_micro ? ['Refunded', <Money micro={dispute.refund_micro} asset={dispute.asset} places={6} />] : null,
     ]} /></Panel>;
 }
 
@@ -88,7 +88,9 @@ function Close({ dispute, onClose }: { dispute: Dispute; onClose: () => void }) 
     const [bearer, setBearer] = useState('');
     const refunds = outcome === 'upheld' && /^\d+(\.\d{1,6})?$/.test(amount);
     const body = { outcome, ...(refunds ? { refund_micro: String(money.fromUnits(amount)) } : {}) };
-    const query = bearer ? { bearer } : {};
+    // An amount that cannot be read is a mistake, not a wish for no refund.
+    const isWrong = outcome === 'upheld' && amount.trim() !== '' && !refunds;
+    const query = refunds && bearer ? { bearer } : {};
     const preview = usePreview('preview_close_dispute', { path: { id: dispute.dispute_id }, query,
         body: { ...body, reason: 'preview' } });
     const change = useChange('close_dispute', { refresh: ['show_dispute', 'list_disputes'], done: (answer) => {
@@ -97,19 +99,20 @@ function Close({ dispute, onClose }: { dispute: Dispute; onClose: () => void }) 
     } });
     const refund = preview.data?.refund;
     return <Consequence title="Decide this dispute" open onClose={onClose} busy={change.busy} error={change.error}
-        blocked={!preview.data} button={refund ? `Refund ${moneyText(refund.amount_micro, 6, dispute.asset)} and close` : 'Close without a refund'}
+        blocked={isWrong || !preview.data || refund?.needs_bearer === true}
+        button={refund ? `Refund ${moneyText(refund.amount_micro, 6, dispute.asset)} and close` : 'Close without a refund'}
         run={(reason) => void change.run({ path: { id: dispute.dispute_id }, query, body: { ...body, reason } } as never)}>
         <Choice name="outcome" value="upheld" checked={outcome === 'upheld'} onChange={() => setOutcome('upheld')}
             label="The renter is right" hint="They get back what you say." />
         <Choice name="outcome" value="rejected" checked={outcome === 'rejected'} onChange={() => setOutcome('rejected')}
             label="The host is right" hint="What was held is theirs again." />
-        {outcome === 'upheld' && <Field label="Refund" error={fieldError(change.error ?? preview.error, 'body.refund_micro')}>
+        {outcome === 'upheld' && <Field label="Refund" hint="Empty for none."
+            error={isWrong ? 'An amount such as 0.50.' : fieldError(change.error ?? preview.error, 'body.refund_micro')}>
             {(ids) => <AmountInput {...ids} value={amount} onInput={setAmount} unit={dispute.asset} />}</Field>}
         {preview.error && <Failure error={preview.error} />}
-        {preview.data && <p>Held of the host and let go: <Money micro={preview.data.released_micro} places={6} /></p>}
-        {refund && <Pockets preview={refund} />}
-        {refund?.needs_bearer && <Field label="Who bears what the host has not">
-            {(ids) => <Select {...ids} value={bearer} onChange={setBearer} options={[['', 'Choose'],
-                ['host_debt', 'The host, as a debt'], ['platform', 'We do']]} />}</Field>}
+        {preview.data && <p>Held of the host and let go: <Money
+            micro={preview.data.released_micro} asset={dispute.asset} places={6} /></p>}
+        {refund && <Pockets preview={refund} asset={dispute.asset} />}
+        {refunds && <BearerField preview={refund ?? undefined} bearer={bearer} onChange={setBearer} />}
     </Consequence>;
 }

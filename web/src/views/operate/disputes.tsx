@@ -12,7 +12,7 @@ export default function Disputes() {
                 { name: 'job_id', label: 'Rental' }, { name: 'renter', label: 'Renter' }, { name: 'host', label: 'Host' }]}
             empty="Nobody disagrees." columns={[
                 { head: 'Dispute', cell: ({ reason, dispute_id }) => <><span class="strong wraps">{reason}</span><small><Id value={dispute_id} /></small></> },
-                { head: 'State', cell: ({ state, outcome }) => <Badge tone={disputeState(state).tone}>{outcome ?? disputeState(state).word}</Badge> },
+                { head: 'State', cell: ({ state, outcome }) => <Badge tone={disputeState(state).tone}>{disputeState(outcome ?? state).word}</Badge> },
                 { head: 'Rental', cell: ({ job_id }) => <Id value={job_id} />, narrow: 'hide' },
                 { head: 'Amount', right: true, cell: ({ amount_micro, asset }) => <Money micro={amount_micro} asset={asset} /> },
                 { head: 'Opened', right: true, cell: ({ created_at }) => <Ago at={created_at} /> },

@@ -1,6 +1,7 @@
 // What a step would do, asked of the server, which looks by the rules of the step itself.
 import { useQuery } from '@tanstack/preact-query';
 import type { BerthError } from 'berth-client';
+import { useEffect } from 'preact/hooks';
 import { client } from '../../api';
 import { Money } from '../../format';
 import { Failure, Loading, Notice } from '../../kit';
@@ -29,13 +30,18 @@ interface Effects {
     needs_second_admin?: boolean;
 }
 
-export function ActionEffects({ operation, path, body }: {
+/** `onKnown` is told whether they are shown: nothing is pressed before. */
+export function ActionEffects({ operation, path, body, onKnown }: {
     operation: 'preview_user_action' | 'preview_machine_action'; path: { id: string }; body: object;
+    onKnown: (isKnown: boolean) => void;
 }) {
     const { data, error } = useQuery({
         queryKey: [operation, path, body],
         queryFn: () => client.call(operation, { path, body: { ...body, reason: 'preview' } } as never) as Promise<unknown>,
+        gcTime: 0,
     });
+    const isKnown = data !== undefined && !error;
+    useEffect(() => onKnown(isKnown), [isKnown]);
     if (error) return <Failure error={error as unknown as BerthError} />;
     if (!data) return <Loading rows={2} />;
     const { effects, allowed, refusal, needs_second_admin: isShared } = data as Effects;

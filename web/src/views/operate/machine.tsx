@@ -67,16 +67,19 @@ function MachineFacts({ machine }: { machine: Machine }) {
     </Panel>;
 }
 
-function MachineStep({ machine, action, onClose }: { machine: Machine; action: Action; onClose: () => void }) {
+function MachineStep({ machine: shown, action, onClose }: { machine: Machine; action: Action; onClose: () => void }) {
+    // As it was when the step was chosen: what changed since is refused by its version.
+    const [machine] = useState(shown);
+    const [isKnown, setKnown] = useState(false);
     const change = useChange('act_on_machine', { refresh: ['list_all_machines'], done: ({ consequence }) => {
         toast(consequence);
         onClose();
     } });
     const path = { id: machine.machine_id };
     return <Consequence title={words[action].title} open onClose={onClose} busy={change.busy} error={change.error}
-        button={words[action].button} danger={words[action].danger ?? false}
+        button={words[action].button} danger={words[action].danger ?? false} blocked={!isKnown}
         run={(reason) => void change.run({ path, body: { action, reason, expected_version: machine.version } })}>
-        <ActionEffects operation="preview_machine_action" path={path}
+        <ActionEffects operation="preview_machine_action" path={path} onKnown={setKnown}
             body={{ action, expected_version: machine.version }} />
     </Consequence>;
 }

@@ -8,7 +8,7 @@ import { AmountInput, Badge, Button, Empty, Facts, Failure, Field, Loading, Page
 import { useParams } from '../../router';
 import { endReason, jobState } from '../../words';
 import { Consequence, saidOf } from './consequence';
-import { Pockets } from './refund_sheet';
+import { BearerField, Pockets } from './refund_sheet';
 import { usePreview } from './use_preview';
 
 type Job = Item<'list_all_jobs'>;
@@ -79,10 +79,14 @@ function Stop({ job, onClose }: { job: Job; onClose: () => void }) {
 function GiveBack({ step, job, onClose }: { step: 'refund' | 'dispute'; job: Job; onClose: () => void }) {
     const [amount, setAmount] = useState('');
     const [evidence, setEvidence] = useState('');
+    const [bearer, setBearer] = useState('');
     const isAmount = /^\d+(\.\d{1,6})?$/.test(amount) && Number(amount) > 0;
     const body = { job_id: job.job_id, amount_micro: isAmount ? String(money.fromUnits(amount)) : '0',
         evidence: [evidence.trim() || `rental ${job.job_id}`] };
-    const preview = usePreview(step === 'refund' ? 'preview_refund' : 'preview_dispute', { body: { ...body, reason: 'preview' } });
+    const query = step === 'refund' && bearer ? { bearer } : {};
+    const preview = usePreview(step === 'refund' ? 'preview_refund' : 'preview_dispute',
+        { query, body: { ...body, reason: 'preview' } });
+    const pockets = preview.data && 'host_micro' in preview.data ? preview.data : undefined;
     const after = { refresh: ['show_job' as const, 'list_disputes' as const], done: (answer: object) => {
         toast(saidOf(answer, step === 'refund' ? 'Refunded' : 'The dispute is open'));
         onClose();
@@ -90,16 +94,21 @@ function GiveBack({ step, job, onClose }: { step: 'refund' | 'dispute'; job: Job
     const [refund, dispute] = [useChange('refund', after), useChange('open_dispute', after)];
     const error = refund.error ?? dispute.error;
     return <Consequence title={step === 'refund' ? 'Refund' : 'Open a dispute'} open onClose={onClose}
-        busy={refund.busy || dispute.busy} error={error} blocked={!isAmount || !preview.data}
+        busy={refund.busy || dispute.busy} error={error}
+        blocked={!isAmount || !preview.data || pockets?.needs_bearer === true}
         button={`${step === 'refund' ? 'Refund' : 'Dispute'} ${isAmount ? moneyText(body.amount_micro, 6, job.asset) : ''}`}
-        run={(reason) => step === 'refund' ? void refund.run({ body: { ...body, reason } })
+        run={(reason) => step === 'refund' ? void refund.run({ query, body: { ...body, reason } } as never)
             : void dispute.run({ body: { ...body, reason } })}>
         <Field label="Amount" error={fieldError(error, 'body.amount_micro')} hint={`Charged so far: ${moneyText(job.cumulative_charge_micro, 6, job.asset)}`}>
             {(ids) => <AmountInput {...ids} value={amount} onInput={setAmount} unit={job.asset} />}</Field>
         <Field label="What shows it">{(ids) => <TextInput {...ids} value={evidence} onInput={setEvidence} />}</Field>
         {isAmount && preview.error && <Failure error={preview.error} />}
-        {isAmount && preview.data && ('host_micro' in preview.data ? <Pockets preview={preview.data} />
-            : <Facts items={[['Held of the host', <Money micro={preview.data.held_micro} places={6} />],
-                ['Not secured', <Money micro={preview.data.unsecured_micro} places={6} />]]} />)}
+        {isAmount && preview.data && ('host_micro' in preview.data
+            ? <Pockets preview={preview.data} asset={job.asset} />
+            : <Facts items={[
+                ['Held of the host', <Money micro={preview.data.held_micro} asset={job.asset} places={6} />],
+                ['Not secured', <Money micro={preview.data.unsecured_micro} asset={job.asset} places={6} />],
+            ]} />)}
+        {isAmount && step === 'refund' && <BearerField preview={pockets} bearer={bearer} onChange={setBearer} />}
     </Consequence>;
 }

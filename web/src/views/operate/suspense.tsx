@@ -51,7 +51,7 @@ function SuspenseStep({ step, deposit, onClose }: { step: Step; deposit: Deposit
     const amount = <Money micro={deposit.amount_micro} asset={deposit.asset} places={6} />;
     return <Consequence title={titles[step]} open onClose={onClose} run={run} error={error}
         busy={match.busy || back.busy || cancel.busy} button={<>{titles[step]}</>}
-        blocked={step !== 'cancel' && target.trim() === ''}>
+        blocked={(step !== 'cancel' && target.trim() === '') || (step === 'match' && evidence.trim() === '')}>
         <p>{step === 'match' ? <>The account can spend {amount} at once.</>
             : step === 'return' ? <>{amount} leave the treasury for this address. Sent is sent.</>
             : <>{amount} stay here, if they have not left yet.</>}</p>

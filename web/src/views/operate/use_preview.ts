@@ -19,6 +19,7 @@ export function usePreview<Name extends OperationName>(name: Name, given: object
         queryFn: () => (client.call as (name: Name, given: object) => Promise<Answer<Name>>)
             .call(client, name, JSON.parse(rested) as object),
         placeholderData: keepPreviousData,
+        gcTime: 0,
     });
     const isCurrent = rested === text && !query.isPlaceholderData;
     return { data: isCurrent ? query.data as Answer<Name> | undefined : undefined,

@@ -30,7 +30,10 @@ export function stepsFor(user: User): Step[] {
     ];
 }
 
-export function UserStep({ user, step, onClose }: { user: User; step: Step; onClose: () => void }) {
+export function UserStep({ user: shown, step, onClose }: { user: User; step: Step; onClose: () => void }) {
+    // As it was when the step was chosen: what changed since is refused by its version, never turned round.
+    const [user] = useState(shown);
+    const [isKnown, setKnown] = useState(false);
     const after = { refresh: ['show_user' as const, 'list_users' as const], done: (answer: object) => {
         toast(saidOf(answer, (answer as { consequence?: string }).consequence ?? 'Done'));
         onClose();
@@ -51,13 +54,14 @@ export function UserStep({ user, step, onClose }: { user: User; step: Step; onCl
     const busy = [act, freeze, revoke, desk].some((each) => each.busy);
     const error = [act, freeze, revoke, desk].find((each) => each.error)?.error;
     return <Consequence title={step.title} open onClose={onClose} button={step.button} danger={step.danger ?? false}
-        busy={busy} error={error} run={run}>
+        busy={busy} error={error} run={run} blocked={typeof wish === 'object' && !isKnown}>
         {step.wish === 'role' && <Field label="Role">{(ids) => <Select {...ids} value={chosen} onChange={setChosen}
             options={[['renter', 'Renter'], ['host', 'Host'], ['admin', 'Operator']]} />}</Field>}
         {step.wish === 'desk' && <Field label="At the desk">{(ids) => <Select {...ids} value={chosen} onChange={setChosen}
             options={[['', 'Nothing'], ['support', 'Support'], ['finance', 'Finance']]} />}</Field>}
         {typeof wish === 'object'
-            ? <ActionEffects operation="preview_user_action" path={path} body={{ ...wish, expected_version: user.version }} />
+            ? <ActionEffects operation="preview_user_action" path={path} onKnown={setKnown}
+                body={{ ...wish, expected_version: user.version }} />
             : <p>{explained[wish as keyof typeof explained]}</p>}
     </Consequence>;
 }

@@ -146,8 +146,9 @@ export default function EvidencePage() {
     const count = records?.length ?? 0;
     useEffect(() => setShort(count <= pollMax), [count]);
     useEffect(() => {
-        if (list.hasMore && !list.isLoadingMore && count < loadedMax) list.more();
-    }, [count, list.hasMore, list.isLoadingMore]);
+        // One that failed is asked for by hand, or after the next look.
+        if (list.hasMore && !list.isLoadingMore && !list.isStale && count < loadedMax) list.more();
+    }, [count, list.hasMore, list.isLoadingMore, list.isStale]);
     const chain = useChain(records);
     const receipt = useRead('show_receipt', { path: { job: id }, query: { signed: true } }, { enabled: count > 0 });
     return <Page title="Evidence" crumbs={[['Rentals', '/rentals'], ['Rental', `/rentals/${id}`]]}
@@ -160,7 +161,7 @@ export default function EvidencePage() {
                 <Verdict chain={chain} records={records} isAll={!list.hasMore} head={receipt.data?.evidence_head} />
                 <Charts records={records} />
                 <Records records={records} chain={chain} />
-                {count >= loadedMax && <More list={list} />}
+                {(count >= loadedMax || list.isStale) && <More list={list} />}
             </div>}
     </Page>;
 }

@@ -1,6 +1,6 @@
 // More money for a rental, so that it runs longer.
-import { money } from 'berth-client';
-import { useState } from 'preact/hooks';
+import { money, type Given } from 'berth-client';
+import { useRef, useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
 import { moneyText, whenText } from '../../format';
 import { AmountInput, Button, Failure, Field, Notice, Panel, Segmented, toast } from '../../kit';
@@ -22,7 +22,7 @@ function Shortage({ job, add, spendable }: { job: Job; add: bigint; spendable: s
     const title = missing > 0n ? `You need ${moneyText(missing + 9_999n, 2, job.asset)} more.`
         : 'Your balance is too small for that.';
     return <Notice tone="lamp" role="alert" title={title}
-        actions={<Button small href="/money/add">Add money</Button>}>
+        actions={<Button small href={`/money/add?asset=${job.asset}`}>Add money</Button>}>
         <p>Nothing was held.</p>
     </Notice>;
 }
@@ -47,18 +47,23 @@ function RaiseForm({ job }: { job: Job }) {
         },
     });
     const add = microOf(choice === 'other' ? other : choice);
+    const isOpen = change.error?.mayHaveHappened === true;
+    const sent = useRef<NonNullable<Given<'raise_budget'>['body']> | undefined>(undefined);
     const submit = (event: Event) => {
         event.preventDefault();
         if (add === undefined) return;
-        void change.run({
-            path: { id: job.job_id }, body: { add_micro: String(add), expected_budget_version: job.budget_version } });
+        // Where the answer was lost the version may have moved by this very wish: the same one goes again.
+        const body = isOpen && sent.current?.add_micro === String(add) ? sent.current
+            : { add_micro: String(add), expected_budget_version: job.budget_version };
+        sent.current = body;
+        void change.run({ path: { id: job.job_id }, body });
     };
     const wrong = fieldError(change.error, 'body.add_micro')
         ?? (other !== '' && add === undefined ? 'An amount such as 1.50, with at most six places.' : undefined);
     const isShort = change.error?.code === 'INSUFFICIENT_FUNDS';
     return <form class="tight" onSubmit={submit}>
         <Segmented label="How much" value={choice} options={amounts} fill
-            onChange={(value) => { setChoice(value); change.reset(); }} />
+            onChange={(value) => { setChoice(value); if (!isOpen) change.reset(); }} />
         {choice === 'other' && <Field label="Amount" error={wrong}>
             {(ids) => <AmountInput value={other} onInput={setOther} unit={job.asset} {...ids} />}
         </Field>}

@@ -36,14 +36,18 @@ function arithmetic(receipt: Receipt): Outcome {
     return { state: 'fail', found: `${moneyText(charge, 6)}, reckoned ${moneyText(reckoned, 6)}` };
 }
 
-function Checked({ receipt, keys }: { receipt: Receipt; keys: PublishedKey[] | undefined }) {
+function Checked({ receipt, keys, isLost }: {
+    receipt: Receipt; keys: PublishedKey[] | undefined; isLost: boolean;
+}) {
     const signature = useSignature(receipt);
     const key = keys && publishedKeyOf(receipt, keys);
     const sum = arithmetic(receipt);
     const items: CheckItem[] = [
         { name: 'The receipt is what was signed', ...signature, needed: 'Ed25519 over its canonical JSON' },
-        { name: 'The key is one that the service published', state: keys ? key ? 'pass' : 'fail' : 'run',
-            found: keys ? receipt.signature?.key_id : 'reading the keys', needed: 'for receipts, in use then' },
+        { name: 'The key is one that the service published',
+            state: keys ? key ? 'pass' : 'fail' : isLost ? 'warn' : 'run',
+            found: keys ? receipt.signature?.key_id : isLost ? 'the keys could not be read' : 'reading the keys',
+            needed: 'for receipts, in use then' },
         { name: 'The charge is rate times time, never above the budget', ...sum, needed: 'to the micro-unit' },
     ];
     return <Panel title="Checked in your browser" flush
@@ -111,7 +115,7 @@ function Shown({ receipt, id }: { receipt: Receipt; id: string }) {
     const job = useRead('show_job', { path: { id } });
     return <div class="cols">
         <div class="stack">
-            <Checked receipt={receipt} keys={keys.data?.keys} />
+            <Checked receipt={receipt} keys={keys.data?.keys} isLost={keys.error !== undefined} />
             <Panel title="Movements behind it" flush
                 footer="A plus adds to what somebody has, a minus takes from it.">
                 <Table caption="Movements of the ledger" columns={columns} rows={receipt.entries} dense
