@@ -25,14 +25,13 @@ function needed(missing: string): string {
 
 export function Funds({ missing, asset }: { missing: string; asset: string }) {
     const isBox = useIsBox();
-    const back = encodeURIComponent(location.pathname + location.search);
     const amount = needed(missing).replaceAll(',', '');
     return <Notice tone="lamp" role="status" title={`You need ${needed(missing)} ${asset} more.`}>
         <div class="tight">
-            <p>{isBox ? 'The money of this box is play money.' : 'Afterwards you come back here.'}</p>
+            <p>{isBox ? 'The money of this box is play money.' : 'This offer is not held for you meanwhile.'}</p>
             <div class="row">
                 {isBox && <PlayMoney asset={asset} />}
-                <Button small href={`/money/add?amount=${amount}&asset=${asset}&back=${back}`}>Add money</Button>
+                <Button small href={`/money/add?amount=${amount}&asset=${asset}`}>Add money</Button>
             </div>
         </div>
     </Notice>;
