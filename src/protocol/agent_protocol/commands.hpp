@@ -21,6 +21,7 @@ public:
 
     const crypto::Ed25519PublicKey& public_key() const { return public_key_; }
     const std::string& id() const { return id_; }
+    const crypto::Ed25519Key& key() const { return key_; }  // tickets are signed by it too
     // Gives the command its key_id and signature.
     void sign(Command& command) const;
 

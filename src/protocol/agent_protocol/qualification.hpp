@@ -39,7 +39,7 @@ struct QualifyPayload {
     std::string seed;
     std::string endpoint_token;
     TestLimits limits;
-    std::optional<Reach> reach;
+    std::optional<Reach> reach = {};
 };
 BOOST_DESCRIBE_STRUCT(QualifyPayload, (), (run_id, seed, endpoint_token, limits, reach))
 constexpr auto wire_docs(const QualifyPayload*) {
@@ -49,6 +49,10 @@ constexpr auto wire_docs(const QualifyPayload*) {
         {"endpoint_token", "The whole body of GET /berth-endpoint at the announced endpoint.",
          "5e884898da28047151d0e56f8dc62927"},
         {"limits", "What is asked for at least."},
+        {"reach",
+         "Where the endpoint of the test is to be: at a port of the host, or behind a door of a "
+         "gate; left out: direct.",
+         "direct"},
         {"reach",
          "gate: a gate may lead to this machine, so that the agent asks for a door of the kind "
          "test "
@@ -133,7 +137,7 @@ struct TestResult {
     wire::List<Check, 0, checks_max> checks;
     Measurements measurements;
     wire::Nullable<AnnouncedEndpoint> endpoint;
-    std::optional<AnnouncedEndpoint> door;
+    std::optional<AnnouncedEndpoint> door = {};
 };
 BOOST_DESCRIBE_STRUCT(TestResult, (), (fence, checks, measurements, endpoint, door))
 constexpr auto wire_docs(const TestResult*) {
