@@ -14,6 +14,7 @@ public:
     Stream(int socket, const TlsContext* tls);  // the server's side
     Stream(int socket, const TlsContext& tls, TlsPeer peer);
 
+    bool is_tls() const { return tls_ != nullptr; }
     Transfer shake_hands();  // what a client does before all else
 
     Transfer read(std::span<char> into);
