@@ -73,6 +73,22 @@ void Stream::bound_unsent(int bytes) {
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
 }
 
+// The system looks for itself after two thirds of it, and gives up what it sent after all of it.
+void Stream::bound_unacknowledged(Duration span) {
+    using std::chrono::milliseconds;
+    const auto set = [this](int level, int name, int value) {
+        ::setsockopt(socket_, level, name, &value, sizeof value);
+    };
+    const int third = static_cast<int>(span / std::chrono::seconds(3));
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT,
+        static_cast<int>(std::chrono::duration_cast<milliseconds>(span).count()));
+    set(SOL_SOCKET, SO_KEEPALIVE, third > 0 ? 1 : 0);
+    if (third == 0) return;
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 2 * third);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, third);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 1);
+}
+
 void Stream::reset_on_close() {
     const linger at_once{.l_onoff = 1, .l_linger = 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "http/tls.hpp"
 
 namespace berth::http {
@@ -23,6 +24,8 @@ public:
     void finish_sending();
     // The system keeps no more than this of what the peer has not made room for.
     void bound_unsent(int bytes);
+    // Not 0: the connection breaks when the peer's system has not answered ours for so long.
+    void bound_unacknowledged(Duration span);
     void reset_on_close();  // so that an end that is not the end is not taken for one
 
 private:

@@ -75,6 +75,12 @@ TlsContext TlsContext::for_clients() {
     return context;
 }
 
+void TlsContext::forget_sessions() {
+    SSL_CTX_set_session_cache_mode(native(), SSL_SESS_CACHE_OFF);
+    ::SSL_CTX_set_options(native(), SSL_OP_NO_TICKET);
+    ::SSL_CTX_set_num_tickets(native(), 0);
+}
+
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
 
 TlsSession::TlsSession(const TlsContext& context, int socket)

@@ -33,6 +33,7 @@ public:
     TlsContext(const std::string& certificate_file, const std::string& key_file);
     static TlsContext from_pem(const std::string& certificate, const std::string& key);
     static TlsContext for_clients();  // with the system's authorities
+    void forget_sessions();           // none is resumed, and nothing is kept for that
     ssl_ctx_st* native() const { return context_.get(); }
 
 private:
