@@ -50,13 +50,9 @@ constexpr auto wire_docs(const QualifyPayload*) {
          "5e884898da28047151d0e56f8dc62927"},
         {"limits", "What is asked for at least."},
         {"reach",
-         "Where the endpoint of the test is to be: at a port of the host, or behind a door of a "
-         "gate; left out: direct.",
-         "direct"},
-        {"reach",
-         "gate: a gate may lead to this machine, so that the agent asks for a door of the kind "
-         "test "
-         "and names it in the result beside its own endpoint. direct, or left out: no door."},
+         "gate: a gate may lead to the machine. The agent asks for a door of the kind test and "
+         "names it in the result beside its own endpoint. direct, or left out: no door.",
+         "gate"},
     });
 }
 
