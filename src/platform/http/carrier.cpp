@@ -35,6 +35,10 @@ Address Carrier::peer() const {
     return address_of(reinterpret_cast<const sockaddr&>(peer));
 }
 
+void Carrier::start_tls(const TlsContext& tls, TlsPeer peer) {
+    stream_ = Stream(socket(), tls, std::move(peer));
+}
+
 Transfer Carrier::read(std::span<char> into) {
     if (ahead_.empty()) return stream_.read(into);
     const std::size_t count = std::min(into.size(), ahead_.size());

@@ -25,6 +25,10 @@ public:
     int socket() const { return socket_.number(); }
     Address peer() const;
 
+    // As a client, before all else.
+    void start_tls(const TlsContext& tls, TlsPeer peer);
+    Transfer shake_hands() { return stream_.shake_hands(); }
+
     // What was read ahead of time comes first.
     Transfer read(std::span<char> into);
     Transfer write(std::string_view bytes) { return stream_.write(bytes, {}); }
@@ -32,7 +36,8 @@ public:
     std::string_view ahead() const { return ahead_; }
     std::string take_ahead() { return std::exchange(ahead_, {}); }
 
-    void finish_sending() { stream_.finish_sending(); }
+    // Not done: once more, when there is room for it.
+    Transfer finish_sending() { return stream_.finish_sending(); }
     // The peer sees a reset and no end, when this is closed.
     void reset_on_close() { stream_.reset_on_close(); }
     // As the streams of strangers need it: small writes go at once, and a peer whose machine is

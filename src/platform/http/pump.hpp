@@ -71,12 +71,14 @@ public:
     class Pair;
 
     Pump() = default;
-    explicit Pump(std::weak_ptr<Pair> pair) : pair_(std::move(pair)) {}
+    Pump(std::shared_ptr<Loop> loop, std::weak_ptr<Pair> pair)
+        : loop_(std::move(loop)), pair_(std::move(pair)) {}
 
     void end() const;  // from any thread: both sides are reset. Harmless when it is over
     bool is_over() const { return pair_.expired(); }
 
 private:
+    std::shared_ptr<Loop> loop_;
     std::weak_ptr<Pair> pair_;
 };
 

@@ -63,9 +63,11 @@ Transfer Stream::write(std::string_view first, std::string_view second) {
     return outcome(::sendmsg(socket_, &message, MSG_NOSIGNAL), Transfer::Status::wants_write);
 }
 
-void Stream::finish_sending() {
-    if (tls_) tls_->finish_sending();
+Transfer Stream::finish_sending() {
+    const Transfer told = tls_ ? tls_->finish_sending() : Transfer{Transfer::Status::done};
+    if (told.status == Transfer::Status::wants_write) return told;
     ::shutdown(socket_, SHUT_WR);
+    return {Transfer::Status::done};
 }
 
 void Stream::bound_unsent(int bytes) {

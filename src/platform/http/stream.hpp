@@ -21,7 +21,8 @@ public:
     Transfer read(std::span<char> into);
     // Writes some of `first` followed by `second`, which are not both empty.
     Transfer write(std::string_view first, std::string_view second);
-    void finish_sending();
+    // Not done: once more, when there is room for it. Who does not care may let it be.
+    Transfer finish_sending();
     // The system keeps no more than this of what the peer has not made room for.
     void bound_unsent(int bytes);
     // Not 0: the connection breaks when the peer's system has not answered ours for so long.
