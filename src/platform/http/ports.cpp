@@ -1,6 +1,7 @@
 #include "http/ports.hpp"
 
 #include <fmt/format.h>
+#include <linux/filter.h>
 
 #include <cerrno>
 #include <cstring>
@@ -23,6 +24,15 @@ bool is_short_of_means(int error) {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
+// Where two processes hold one port, the second listener gets every new connection: it is the newer
+// process, and nobody is lost at the older one. A listener that is alone is asked by default. Where
+// the system knows no such filter, connections are spread.
+void prefer_newer(int socket) {
+    sock_filter second[] = {{.code = BPF_RET | BPF_K, .jt = 0, .jf = 0, .k = 1}};
+    const sock_fprog program{.len = 1, .filter = second};
+    ::setsockopt(socket, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program);
+}
+
 // "::" takes IPv4 too.
 Descriptor listen_at(const std::string& address, std::uint16_t port) {
     const std::optional<Address> parsed = parse_address(address);
@@ -40,6 +50,7 @@ Descriptor listen_at(const std::string& address, std::uint16_t port) {
                       ::bind(socket.number(), place.data(), place.size()) == 0 &&
                       ::listen(socket.number(), ports_backlog) == 0;
     if (!good) throw std::runtime_error(std::strerror(errno));
+    prefer_newer(socket.number());
     return socket;
 }
 

@@ -1,9 +1,10 @@
 // Ports that are opened and closed while a program runs, for strangers whose bytes are not HTTP.
 //
 // They are opened with SO_REUSEPORT: an older and a newer process of one user may hold the same
-// port for a while. The kernel then spreads new connections over both, and those that wait at a
-// listener when it closes are reset (unless net.ipv4.tcp_migrate_req is set): so the newer one
-// opens first and the older one closes soon after.
+// port for a while. Whoever comes then is the newer one's, where the kernel can be told so.
+// Connections that nobody has accepted are reset when their listener closes (unless
+// net.ipv4.tcp_migrate_req is set), so the older one closes when the newer one has been there for a
+// moment.
 #pragma once
 
 #include <cstdint>
