@@ -167,8 +167,6 @@ void GateCalls::settle(const CallOf& call) {
         --held->streams;
         std::erase_if(held->pumps, [](const http::Pump& pump) { return pump.is_over(); });
     };
-    call->to_gate.set_up_as_stream();
-    call->to_local.set_up_as_stream();
     held->pumps.push_back(http::join(thread_.loop(), std::move(call->to_gate),
                                      std::move(call->to_local), std::move(options)));
 }
