@@ -34,7 +34,7 @@ std::vector<Stand> looked_at(const std::vector<Gap>& all, const std::vector<std:
             gaps.push_back(gap);
             if (gap.until && *gap.until > now) gaps.back().until.reset();
         }
-        const Looked looked = look_at(carriage, gaps, began, now);
+        const Looked looked = look_at(carriage, gaps, {began, now});
         for (const Stand& each : looked.stands)
             if (!stands.empty() && stands.back().until == each.from)
                 stands.back().until = each.until;
@@ -65,13 +65,13 @@ TEST(StandingMeter, IsTheSameHoweverOftenItIsLookedAt) {
 
 TEST(StandingMeter, KnowsSinceWhenItIsNotCarriedAndSinceWhenItStands) {
     const std::vector<Gap> gap{{at_s(100), {}}};
-    const Carriage first = look_at({.looked_until = began}, gap, began, at_s(120)).carriage;
+    const Carriage first = look_at({.looked_until = began}, gap, {began, at_s(120)}).carriage;
     EXPECT_EQ(first.uncarried_since, at_s(100));
     EXPECT_FALSE(first.stands_since);
-    const Carriage second = look_at(first, gap, began, at_s(160)).carriage;
+    const Carriage second = look_at(first, gap, {began, at_s(160)}).carriage;
     EXPECT_EQ(second.stands_since, at_s(160));
     const std::vector<Gap> over{{at_s(100), at_s(170)}};
-    const Carriage third = look_at(second, over, began, at_s(180)).carriage;
+    const Carriage third = look_at(second, over, {began, at_s(180)}).carriage;
     EXPECT_FALSE(third.uncarried_since);
     EXPECT_FALSE(third.stands_since);
 }
@@ -79,6 +79,17 @@ TEST(StandingMeter, KnowsSinceWhenItIsNotCarriedAndSinceWhenItStands) {
 TEST(StandingMeter, CountsTheMinuteOfADoorThatIsOlderThanTheMeterFromItsStart) {
     const std::vector<Gap> gap{{began - seconds(500), at_s(90)}};
     EXPECT_EQ(looked_at(gap, {200}), (std::vector<Stand>{{at_s(60), at_s(90)}}));
+}
+
+TEST(StandingMeter, StandsNoLongerThanItRunsAndStillKnowsWhatIsCarried) {
+    const std::vector<Gap> gap{{at_s(100), {}}};
+    const Looked looked = look_at({.looked_until = began}, gap, {began, at_s(300), at_s(200)});
+    EXPECT_EQ(looked.stands, (std::vector<Stand>{{at_s(160), at_s(200)}}));
+    EXPECT_EQ(looked.carriage.uncarried_since, at_s(100));
+    const std::vector<Gap> over{{at_s(100), at_s(310)}};
+    const Looked later = look_at(looked.carriage, over, {began, at_s(320), at_s(200)});
+    EXPECT_TRUE(later.stands.empty());
+    EXPECT_FALSE(later.carriage.uncarried_since);
 }
 
 TEST(StandingMeter, BillsNothingThatStoodAndAllOfTheRest) {
@@ -171,7 +182,7 @@ TEST(StandingMeter, AgreesWithSecondsThatAreCountedOneByOne) {
                 told.push_back(gap);
                 if (*gap.until > at_s(s)) told.back().until.reset();
             }
-            const Looked looked = look_at(carriage, told, began, at_s(s));
+            const Looked looked = look_at(carriage, told, {began, at_s(s)});
             carriage = looked.carriage;
             stands.insert(stands.end(), looked.stands.begin(), looked.stands.end());
             stood = prolonged_by(terms, began, stood, looked.stands);

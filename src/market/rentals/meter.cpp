@@ -123,17 +123,17 @@ std::int64_t prolonged_by(const Terms& terms, Time meter_started_at, std::int64_
     return stood;
 }
 
-Looked look_at(const Carriage& before, std::span<const Gap> gaps, Time meter_started_at,
-               Time until) {
-    Looked looked{.carriage = {.looked_until = std::max(before.looked_until, until)}};
+Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look) {
+    Looked looked{.carriage = {.looked_until = std::max(before.looked_until, look.now)}};
+    const Time metered_until = std::min(look.meter_stopped_at.value_or(look.now), look.now);
     for (const Gap& gap : gaps) {
-        const Time since = std::max(gap.from, meter_started_at);
-        const Time ends = std::min(gap.until.value_or(until), until);
-        const Stand stand{std::max(since + stands_after, before.looked_until), ends};
+        const Time since = std::max(gap.from, look.meter_started_at);
+        const Stand stand{std::max(since + stands_after, before.looked_until),
+                          std::min(gap.until.value_or(metered_until), metered_until)};
         if (stand.from < stand.until) looked.stands.push_back(stand);
-        if (gap.until && *gap.until <= until) continue;
+        if (gap.until && *gap.until <= look.now) continue;
         looked.carriage.uncarried_since = since;
-        if (since + stands_after <= until) looked.carriage.stands_since = since + stands_after;
+        if (since + stands_after <= look.now) looked.carriage.stands_since = since + stands_after;
     }
     return looked;
 }

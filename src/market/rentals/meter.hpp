@@ -86,10 +86,14 @@ struct Looked {
     Carriage carriage;
     std::vector<Stand> stands = {};  // since the look before
 };
+struct Look {
+    Time meter_started_at;
+    Time now;
+    std::optional<Time> meter_stopped_at = {};
+};
 // From all gaps that ended after the look before, or have not ended. The meter stands from a minute
 // after a gap began to its end, whoever looks and however often.
-Looked look_at(const Carriage& before, std::span<const Gap> gaps, Time meter_started_at,
-               Time until);
+Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look);
 
 // What a job remembers of the reports it accepted.
 struct Meter {
