@@ -11,7 +11,8 @@ export default function Gates() {
     const read = useRead('list_all_gates', {}, { every: 10 });
     return <Page title="Gates" facts="Where machines behind a router are reached.">
         <Panel flush label="Gates">
-            <Async read={read} rows={4}>{({ items }) => items.length === 0 ? <NoGate /> : <Shown gates={items} />}</Async>
+            <Async read={read} rows={4}>{({ items }) => items.length === 0 ? <NoGate />
+                : <Shown gates={items} />}</Async>
         </Panel>
         <p class="row"><a href="/operate/machines?reach=gate">Machines that are reached by a gate</a></p>
     </Page>;
