@@ -32,7 +32,7 @@ std::string join(const Network& other, const char* own, const char* theirs) {
                        other.path());
 }
 
-std::string address(const char* interface, const char* text) {
+std::string set_address(const char* interface, const char* text) {
     return fmt::format("ip address add {} dev {}\nip link set {} up\n", text, interface, interface);
 }
 
@@ -90,18 +90,18 @@ Networks::Networks()
       line(internet, cgnat) {
     for (const Network* each : {&renter, &internet, &cgnat, &home, &host})
         each->configure("ip link set lo up");
-    internet.configure(join(renter, "renters", "out") + address("renters", "11.1.0.1/24"));
-    renter.configure(address("out", "11.1.0.2/24") + "ip route add default via 11.1.0.1");
+    internet.configure(join(renter, "renters", "out") + set_address("renters", "11.1.0.1/24"));
+    renter.configure(set_address("out", "11.1.0.2/24") + "ip route add default via 11.1.0.1");
     internet.configure(
         fmt::format("for each in {} {} {}; do ip address add $each/32 dev lo; done\n",
                     server_address, first_gate_address, second_gate_address) +
-        "sysctl -qw net.ipv4.ip_forward=1\n" + address("line", "11.9.0.1 peer 11.9.0.2"));
-    cgnat.configure("ip link set line name out\n" + address("out", "11.9.0.2 peer 11.9.0.1") +
+        "sysctl -qw net.ipv4.ip_forward=1\n" + set_address("line", "11.9.0.1 peer 11.9.0.2"));
+    cgnat.configure("ip link set line name out\n" + set_address("out", "11.9.0.2 peer 11.9.0.1") +
                     "ip route add default via 11.9.0.1\n" + join(home, "in", "out") +
-                    address("in", "100.64.0.1/24") + router);
-    home.configure(address("out", "100.64.0.2/24") + "ip route add default via 100.64.0.1\n" +
-                   join(host, "in", "out") + address("in", "192.168.1.1/24") + router);
-    host.configure(address("out", "192.168.1.2/24") + "ip route add default via 192.168.1.1");
+                    set_address("in", "100.64.0.1/24") + router);
+    home.configure(set_address("out", "100.64.0.2/24") + "ip route add default via 100.64.0.1\n" +
+                   join(host, "in", "out") + set_address("in", "192.168.1.1/24") + router);
+    host.configure(set_address("out", "192.168.1.2/24") + "ip route add default via 192.168.1.1");
 }
 
 void Networks::hinder(const std::string& rule) const {

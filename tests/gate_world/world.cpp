@@ -61,6 +61,9 @@ World::World() {
                      "-addext", fmt::format("subjectAltName=IP:{}", Networks::server_address),
                      "-keyout", at("tls.key"), "-out", at("tls.pem")});
     demand(made.status == 0, "no certificate", made.output);
+    if (make_host) kind = make_host(networks);
+    if (kind.state.empty()) kind.state = at("state");
+    if (kind.options.empty()) provide_engine();
     make_accounts();
     add_gate(first);
     open_host();
@@ -149,7 +152,7 @@ void World::start_server() {
 void World::start_agent() {
     const Inside in(networks.host);
     agent = std::make_unique<Process>(
-        std::vector<std::string>{program_path("berth-agent"), "run", "--state", at("state")},
+        std::vector<std::string>{program_path("berth-agent"), "run", "--state", kind.state},
         at("agent.log"));
 }
 
@@ -240,15 +243,15 @@ void World::make_accounts() {
         ledger::deposit({tx, random, clock.now()},
                         {AccountId{parse_uuid(ben.id).value()}, ledger::Asset::usdc,
                          Micro{1'000'000'000}, "test:1"});
+        if (kind.prepare) kind.prepare(tx);
     });
     start_server();
 }
 
 // ---- Host and renter
 
-// As its owner would: no name of the host, no port, nothing but the server's address.
-void World::open_host() {
-    // Where a job's own folder does not hide it.
+// Where a job's own folder does not hide it.
+void World::provide_engine() {
     std::filesystem::create_directory(at("bin"));
     std::filesystem::copy(program_path("engine"), at("bin/engine"));
     std::string rows;
@@ -257,21 +260,37 @@ void World::open_host() {
                             R"("exec {}/engine {{port}} $BERTH_API_KEY"],"readable":["{}"]}})",
                             rows.empty() ? "" : ",", name, at("bin"), at("bin"));
     std::ofstream(at("engines")) << R"({"engines":[)" + rows + "]}";
+    kind.options = {"--runtime", "process", "--engines", at("engines")};
+}
+
+// As its owner would: no name of the host, no port, nothing but the server's address.
+void World::enroll() {
     std::ofstream(at("token")) << member(post(ada, "/api/v1/hosts/enrollments",
-                                              R"({"tier":"inference"})", 201),
+                                              R"({"tier":")" + kind.tier + "\"}", 201),
                                          "token")
                                << "\n";
-    Outcome enrolled;
-    {
-        const Inside in(networks.host);
-        enrolled = run_program({program_path("berth-agent"), "enroll", "--server", url,
-                                "--token-file", at("token"), "--ca-file", at("tls.pem"), "--state",
-                                at("state"), "--runtime", "process", "--engines", at("engines")});
-    }
-    const std::string words = "enrolled as machine ";
-    const std::size_t found = enrolled.output.find(words);
-    demand(enrolled.status == 0 && found != std::string::npos, "enroll", enrolled.output + logs());
-    machine = enrolled.output.substr(found + words.size(), 36);
+    std::vector<std::string> words{program_path("berth-agent"),
+                                   "enroll",
+                                   "--server",
+                                   url,
+                                   "--token-file",
+                                   at("token"),
+                                   "--ca-file",
+                                   at("tls.pem"),
+                                   "--state",
+                                   kind.state};
+    words.insert(words.end(), kind.options.begin(), kind.options.end());
+    const Inside in(networks.host);
+    const Outcome done = run_program(words);
+    const std::string mark = "enrolled as machine ";
+    const std::size_t found = done.output.find(mark);
+    demand(done.status == 0 && found != std::string::npos, "enroll", done.output + logs());
+    enrolled = done.output;
+    machine = done.output.substr(found + mark.size(), 36);
+}
+
+void World::open_host() {
+    enroll();
     start_agent();
     const auto is = [&](const char* state) {
         return soon([&] { return member(get(ada, machine_place()), "state") == state; });
@@ -292,7 +311,8 @@ void World::open_host() {
 }
 
 std::string World::find_template() {
-    const std::string page = send("", "GET", "/api/v1/templates?limit=100&kind=model").body;
+    const std::string page =
+        send("", "GET", "/api/v1/templates?limit=100&kind=" + kind.template_kind).body;
     for (int i = 0; i < 100; ++i) {
         const std::string row = fmt::format("items.{}.", i);
         if (member(page, row + "required_runtime") == "cuda" &&
@@ -312,9 +332,9 @@ std::string World::reserve(std::int64_t budget) {
                          R"("budget_micro":"{}"}})",
                          offer, find_template(), budget),
              201);
-    return member(post(ben, "/api/v1/jobs",
-                       fmt::format(R"({{"quote_id":"{}"}})", member(quote, "quote_id")), 202),
-                  "job_id");
+    std::string body = R"({"quote_id":")" + member(quote, "quote_id") + "\"";
+    if (!kind.ssh_key.empty()) body += R"(,"ssh_public_key":")" + kind.ssh_key + "\"";
+    return member(post(ben, "/api/v1/jobs", body + "}", 202), "job_id");
 }
 
 std::string World::state_of(const std::string& job) { return member(show(job), "state"); }

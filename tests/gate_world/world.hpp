@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -30,9 +31,22 @@ template <class Predicate>
                                {.at_most = at_most, .look_every = std::chrono::milliseconds(50)});
 }
 
+// What the machine offers; without more, processes of the tests' own engine.
+struct HostKind {
+    std::string tier = "inference";
+    std::string template_kind = "model";
+    std::vector<std::string> options{};  // of enroll
+    std::string state{};                 // the agent's folder; empty: one in the world's own
+    std::string ssh_key{};               // of the renter
+    std::function<void(db::Transaction&)> prepare{};
+};
+
 class World {
 public:
     static constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
+
+    // How the host of the next world is made; empty: as any.
+    inline static std::function<HostKind(const Networks&)> make_host;
 
     inline static std::string missing;  // why there is none on this machine
     static World& only();               // made at the first call; throws when that fails
@@ -117,12 +131,16 @@ public:
     Account ben;  // rents it
     std::string machine;
     std::string offer;
+    std::string enrolled;  // what the agent said then
+    HostKind kind;
 
 private:
     World();
     std::string at(const std::string& name) const { return folder.path() + "/" + name; }
     Account enlist();
     void make_accounts();
+    void provide_engine();
+    void enroll();
     void open_host();
     std::string find_template();
 
