@@ -34,7 +34,7 @@ constexpr std::chrono::seconds end_max{45};
 constexpr std::chrono::seconds predecessor_max{10};
 constexpr std::int64_t first_balance_micro = 100'000'000;
 constexpr int ports_each = 20;
-constexpr int gate_ports = 20;  // one for links, one for calls, the rest for doors
+constexpr int gate_ports = 20;  // for links, for calls, for metrics, the rest for doors
 
 struct HostPlan {
     const char* model;
@@ -275,7 +275,7 @@ private:
                 run_to_end({program("berth-gate"), "init", "--dir", folder, "--host", "127.0.0.1",
                             "--link-port", std::to_string(options_.gate_port), "--call-port",
                             std::to_string(options_.gate_port + 1), "--ports",
-                            fmt::format("{}-{}", options_.gate_port + 2,
+                            fmt::format("{}-{}", options_.gate_port + 3,
                                         options_.gate_port + gate_ports - 1)});
             Words words = words_of_line(said, "berthd gates add ");
             words.front() = program("berthd");
@@ -286,7 +286,8 @@ private:
         children_.emplace_back(
             "the gate",
             Words{program("berth-gate"), "run", "--dir", folder, "--server", url_, "--listen",
-                  "127.0.0.1", "--clock-file", at("simulated-clock")},
+                  "127.0.0.1", "--metrics", fmt::format("127.0.0.1:{}", options_.gate_port + 2),
+                  "--clock-file", at("simulated-clock")},
             at("gate.log"));
         await([&] { return market_->is_gate_live(); }, "the gate is not heard");
     }
