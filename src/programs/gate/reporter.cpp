@@ -60,7 +60,7 @@ Reporter::Reporter(ReporterOptions options, const Identity& identity, http::Clie
 Reporter::~Reporter() { stop(); }
 
 void Reporter::start() {
-    thread_ = std::thread([this] { run(); });
+    if (options_.every > Duration(0)) thread_ = std::thread([this] { run(); });
 }
 
 void Reporter::stop() {

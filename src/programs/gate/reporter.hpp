@@ -32,9 +32,9 @@ private:
 };
 
 struct ReporterOptions {
-    std::string server;   // its address: https://…
-    std::string ca_file;  // empty: the system's authorities
-    Duration every = agent_protocol::report_every;
+    std::string server;                             // its address: https://…
+    std::string ca_file;                            // empty: the system's authorities
+    Duration every = agent_protocol::report_every;  // 0: whoever calls report_once()
     Duration answer_max = std::chrono::seconds(10);
 };
 
