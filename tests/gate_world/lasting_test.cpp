@@ -49,26 +49,26 @@ protected:
         kill_and_start(world(), kills.starting);
         ASSERT_TRUE(world().await_state(job, "RUNNING")) << world().show(job);
         const World::Door door = world().door_of(job);
-        EXPECT_TRUE(soon([&] { return world().answers(door); }));
+        EXPECT_TRUE(world().knocks_in(door));
         {
             Counting load(world(), door, 1000, 10ms);
             EXPECT_TRUE(load.reaches(1)) << load.said();
             kill_and_start(world(), kills.running);
-            EXPECT_TRUE(soon([&] { return world().answers(world().door_of(job)); }));
+            EXPECT_TRUE(world().knocks_in(world().door_of(job)));
             EXPECT_EQ(world().state_of(job), "RUNNING") << world().show(job);
             world().post(world().ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
+            kill_and_start(world(), kills.stopping);
         }
-        kill_and_start(world(), kills.stopping);
         ASSERT_TRUE(world().await_state(job, "CLOSED")) << world().show(job);
         EXPECT_EQ(member(world().show(job), "end_reason"), "renter_stop") << world().show(job);
         EXPECT_GT(world().charged(job), 0);
-        EXPECT_TRUE(soon([&] { return !world().answers(door); })) << "its door ends with it";
+        EXPECT_TRUE(world().knocks_in_vain(door)) << "its door ends with it";
         EXPECT_EQ(member(world().get(world().ben, "/api/v1/billing"), "held_micro"), "0");
     }
 };
 
 TEST_F(GateKills, InEveryStateOfARentalLeaveSoundBooks) {
-    if (const std::string& before = world().running(); !before.empty()) world().stop(before);
+    world().free_machine();
     live_through({Victim::server, Victim::gate, Victim::agent});
     for (int round = 0; round < rounds() && !HasFailure(); ++round)
         for (const Victim starting : victims)
@@ -105,7 +105,7 @@ TEST_F(AbsentGate, StopsTheMeterAfterAMinuteAndTheDoorsMoveToTheNextGate) {
     world().add_gate(world().second);
     EXPECT_TRUE(soon([&] { return world().door_of(job).host == world().second.address; }))
         << "the doors stay with a gate that is not there";
-    EXPECT_TRUE(soon([&] { return world().answers(world().door_of(job)); }));
+    EXPECT_TRUE(world().knocks_in(world().door_of(job)));
     EXPECT_EQ(world().door_of(job).tls_key, before.tls_key) << "the pin is the job's, not a gate's";
     EXPECT_TRUE(soon([&] { return status_of(job) == "ok"; })) << world().show(job);
     EXPECT_TRUE(soon([&] { return world().charged(job) > stood; })) << "the meter stands for ever";

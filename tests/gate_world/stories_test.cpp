@@ -57,6 +57,7 @@ public:
               while (!stops_) {
                   if (!world.answers(door)) ++refused_;
                   ++asked_;
+                  ::poll(nullptr, 0, static_cast<int>(knock_every.count()));
               }
           }) {}
     ~Knocking() { stop(); }
@@ -226,7 +227,7 @@ TEST_F(GateStory, AKilledGateComesBackWithTheSameDoors) {
     EXPECT_FALSE(lost.ends_whole()) << "its streams are lost, and nobody pretends otherwise";
     EXPECT_FALSE(world().answers(door));
     world().start_gate(gate);
-    EXPECT_TRUE(soon([&] { return world().answers(door); })) << "at the very same place";
+    EXPECT_TRUE(world().knocks_in(door)) << "at the very same place";
     const World::Door after = world().door_of(job);
     EXPECT_EQ(after.host, door.host);
     EXPECT_EQ(after.port, door.port);
@@ -256,7 +257,7 @@ TEST_F(GateStory, WherePlainCallsAreBlockedTheyGoByTls) {
     const World::Door door = world().door_of(world().running());
     ASSERT_TRUE(world().answers(door));
     world().networks.hinder("tcp dport 80 drop");
-    EXPECT_TRUE(soon([&] { return world().answers(door); }, 30s)) << "five seconds for the first";
+    EXPECT_TRUE(world().knocks_in(door, 30s)) << "five seconds for the first";
     // It has learnt: the next ones do not wait for a port that never answers.
     const auto begun = std::chrono::steady_clock::now();
     EXPECT_TRUE(world().answers(door));
@@ -277,7 +278,7 @@ TEST_F(GateStory, AStalledReaderOnALongAndLossyLineHoldsUpNobody) {
     ASSERT_TRUE(stalled.stalls());
     Counting stream(world(), door, 60, 20ms);
     EXPECT_TRUE(stream.ends_whole()) << stream.said();
-    EXPECT_TRUE(soon([&] { return world().answers(door); }, 30s));
+    EXPECT_TRUE(world().knocks_in(door, 30s));
 }
 
 TEST_F(GateStory, WithoutAServerStreamsGoOnAndDoorsStayOpen) {

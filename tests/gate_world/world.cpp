@@ -349,17 +349,23 @@ bool World::await_state(const std::string& job, const std::string& wanted) {
 }
 
 const std::string& World::running() {
-    if (!job_.empty() && state_of(job_) == "RUNNING") return job_;
-    constexpr std::int64_t long_enough = 100'000'000;  // for a thousand seconds
-    job_ = reserve(long_enough);
-    demand(await_state(job_, "RUNNING"), "the job does not run",
-           show(job_) + get(ben, "/api/v1/jobs/" + job_ + "/logs") + logs());
+    if (job_.empty() || state_of(job_) != "RUNNING") {
+        constexpr std::int64_t long_enough = 100'000'000;  // for a thousand seconds
+        job_ = reserve(long_enough);
+        demand(await_state(job_, "RUNNING"), "the job does not run",
+               show(job_) + get(ben, "/api/v1/jobs/" + job_ + "/logs") + logs());
+    }
+    demand(knocks_in(door_of(job_)), "the job's door does not answer", show(job_) + logs());
     return job_;
 }
 
 void World::stop(const std::string& job) {
     post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
     demand(await_state(job, "CLOSED"), "the job is not over", show(job) + logs());
+}
+
+void World::free_machine() {
+    if (!job_.empty() && state_of(job_) == "RUNNING") stop(job_);
 }
 
 std::int64_t World::charged(const std::string& job) {
@@ -380,6 +386,8 @@ http::Outbound World::through(const Door& door, const std::string& path) const {
     asked.headers.add("Authorization", "Bearer " + door.key);
     asked.pinned_key = door.tls_key;
     asked.fresh_connection = true;  // a door is new each time
+    // A stranger waits up to ten seconds for a link, and the greeting is a part of this.
+    asked.connect_max = std::chrono::seconds(12);
     return asked;
 }
 
@@ -389,6 +397,16 @@ bool World::answers(const Door& door) {
     } catch (const http::TransportError&) {
         return false;
     }
+}
+
+bool World::knocks_in(const Door& door, std::chrono::milliseconds at_most) {
+    return support::eventually([&] { return answers(door); },
+                               {.at_most = at_most, .look_every = knock_every});
+}
+
+bool World::knocks_in_vain(const Door& door) {
+    return support::eventually([&] { return !answers(door); },
+                               {.at_most = std::chrono::seconds(60), .look_every = knock_every});
 }
 
 std::string World::words_body(std::int64_t words, std::chrono::milliseconds delay) const {

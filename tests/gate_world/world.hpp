@@ -23,7 +23,6 @@
 
 namespace berth::test {
 
-// One that is not kept in the log of a story is a story that failed for a reason nobody sees.
 template <class Predicate>
 [[nodiscard]] bool soon(const Predicate& predicate,
                         std::chrono::milliseconds at_most = std::chrono::seconds(60)) {
@@ -41,6 +40,9 @@ struct HostKind {
     std::function<void(db::Transaction&)> prepare{};
 };
 
+// Between two knocks at a door: a gate takes five a second from one address.
+inline constexpr std::chrono::milliseconds knock_every{300};
+
 class World {
 public:
     static constexpr std::int64_t rate = 360'000'000;  // 0.1 of a dollar a second
@@ -56,7 +58,7 @@ public:
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // Every program runs, no packet is hindered, the host is linked where it has a job.
+    // Every program runs, and no packet is hindered.
     void mend();
 
     // ---- Programs
@@ -95,8 +97,9 @@ public:
     std::string show(const std::string& job) { return get(ben, "/api/v1/jobs/" + job); }
     std::string state_of(const std::string& job);
     bool await_state(const std::string& job, const std::string& wanted);
-    // The job that stories share, RUNNING.
+    // The job that stories share: RUNNING, and its door answers.
     const std::string& running();
+    void free_machine();  // ends that job, if there is one
     void stop(const std::string& job);
     std::int64_t charged(const std::string& job);
 
@@ -109,7 +112,10 @@ public:
     };
     Door door_of(const std::string& job);
     http::Outbound through(const Door& door, const std::string& path) const;
-    bool answers(const Door& door);
+    bool answers(const Door& door);  // once
+    // Knocks until it is answered, or until it is not.
+    bool knocks_in(const Door& door, std::chrono::milliseconds at_most = std::chrono::seconds(60));
+    bool knocks_in_vain(const Door& door);
     std::string words_body(std::int64_t words, std::chrono::milliseconds delay) const;
 
     std::string check_books();  // what `berthd check ledger` says; empty when they are sound
