@@ -303,8 +303,8 @@ void Server::IoLoop::run() {
 // is short of descriptors or memory there is a pause for some to come back.
 void Server::IoLoop::accept() {
     acceptor.async_accept(arriving, arriving_from, [this](const error_code& error) {
-        if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
-        if (is_shortage(error)) {
+        if (error == asio::error::operation_aborted) return;
+        if (is_shortage(error) && acceptor.is_open()) {
             if (!std::exchange(short_of_means, true))
                 log(Level::warn, "accept_paused", {{"reason", error.message()}});
             accept_timer.expires_after(accept_pause);
@@ -314,8 +314,9 @@ void Server::IoLoop::accept() {
             return;
         }
         short_of_means = false;
+        // One may have come in just before the port was closed.
         if (!error) welcome(std::exchange(arriving, Socket(io.get_executor())), arriving_from);
-        accept();
+        if (acceptor.is_open()) accept();
     });
 }
 
@@ -487,9 +488,8 @@ void Server::IoLoop::hand_over(std::uint32_t index) {
     Slot& slot = slots[index];
     Connection::GivenAway given = slot.connection->give_away();
     const std::shared_ptr<const void> place(
-        nullptr, [admission = shared.admission, peer = slot.connection->peer()](const void*) {
-            admission->leave(peer);
-        });
+        shared.admission.get(), [admission = shared.admission, peer = slot.connection->peer()](
+                                    const void*) { admission->leave(peer); });
     slot.connection.reset();
     error_code error;
     Descriptor socket(slot.socket.release(error));
