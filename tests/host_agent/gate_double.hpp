@@ -76,6 +76,7 @@ public:
         }
         return is_ended_;
     }
+    int socket() const { return socket_.number(); }
     bool is_open() {
         pollfd watched{socket_.number(), POLLIN, 0};
         while (::poll(&watched, 1, 0) > 0)
@@ -156,6 +157,7 @@ public:
         std::string head;
         std::string body;
         bool is_tls = false;
+        int answered = 0;  // of requests that the double answers by itself
         std::chrono::steady_clock::time_point at;
         std::shared_ptr<Line> line;
 
@@ -252,18 +254,17 @@ private:
         constexpr std::string_view length = "Content-Length: ";
         if (const std::size_t at = knock->head.find(length); at != std::string::npos)
             knock->body = line->exactly(std::stoul(knock->head.substr(at + length.size())));
-        if (knock->first_line.starts_with("POST /v1/links/"))
-            line->send(
-                fmt::format("HTTP/1.1 {} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-                            ticket_status.load()));
-        else if (knock->first_line.starts_with("POST /v1/link ") && link_status == 200)
+        if (knock->first_line.starts_with("POST"))
+            knock->answered = knock->first_line.starts_with("POST /v1/links/")
+                                  ? ticket_status.load()
+                                  : link_status.load();
+        if (knock->first_line.starts_with("POST /v1/link ") && knock->answered == 200)
             line->send(
                 "HTTP/1.1 200 OK\r\nContent-Type: application/x-ndjson\r\n"
                 "Transfer-Encoding: chunked\r\n\r\n");
-        else if (knock->first_line.starts_with("POST"))
-            line->send(
-                fmt::format("HTTP/1.1 {} x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
-                            link_status.load()));
+        else if (knock->answered != 0)
+            line->send(fmt::format("HTTP/1.1 {} x\r\n{}Connection: close\r\n\r\n", knock->answered,
+                                   knock->answered == 204 ? "" : "Content-Length: 0\r\n"));
         {
             const std::lock_guard lock(mutex_);
             knocks_.push_back(std::move(knock));

@@ -252,7 +252,7 @@ void DoorKeeper::end_current(const GateLink::Status& status, Moment now, Links& 
     // A name may have addresses that lead nowhere from here, as IPv6 on many hosts.
     if (!status.opened_at && status.refused == 0) use_next_address();
     // Another ticket may help where this one did not.
-    const bool is_refused = status.refused != 0 || status.bye == ByeReason::expired ||
+    const bool is_refused = status.refused / 100 == 4 || status.bye == ByeReason::expired ||
                             status.bye == ByeReason::refused || status.bye == ByeReason::cut;
     if (is_refused) ask_at_ = std::min(ask_at_, std::max(now, asked_at_ + pace.pause_min));
     trouble_ = fmt::format("There is no link to the gate {}: {}.", given_->gate.host,

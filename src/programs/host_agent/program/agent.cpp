@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 using agent_protocol::AgentOrders;
 using std::chrono::steady_clock;
 
-constexpr Duration commands_wait = 30s;
+constexpr Duration commands_wait = 25s;  // routers forget who is silent for longer
 constexpr Duration backoff_max = 30s;
 constexpr int beats_between_manifests = 3;
 constexpr std::size_t reason_bytes_max = 200;  // what the server takes
