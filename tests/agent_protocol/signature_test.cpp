@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "agent_protocol/structured.hpp"
+#include "agent_protocol/used_nonces.hpp"
 
 namespace berth::agent_protocol {
 namespace {
@@ -89,7 +90,7 @@ TEST(Signature, OfAnAgentIsReadBackAndHolds) {
     const http::Request request = agent.request();
     EXPECT_EQ(judge(agent, request), std::nullopt);
     const RequestSignature parsed = parse_signature(request.headers).value;
-    EXPECT_EQ(parsed.machine, agent.machine);
+    EXPECT_EQ(parsed.key_id, agent.machine.uuid);
     EXPECT_EQ(parsed.nonce, "n-1");
     EXPECT_EQ(parsed.created, Time{1'790'000'000'000'000});
 }
@@ -268,6 +269,32 @@ TEST(Signature, FieldsMustBeThereOnce) {
         twice.headers.add(name, std::string(*good.headers.find(name)));
         EXPECT_EQ(judge(agent, twice), SignatureFault::repeated) << name;
     }
+}
+
+TEST(Signature, OfAGateIsNoneOfAMachineWithTheSameIdAndKey) {
+    const Agent agent;
+    const RequestSigner gate(GateId{agent.machine.uuid},
+                             crypto::Ed25519Key{crypto::Secret(Bytes(32, 'k'))});
+    http::Outbound report{.method = "POST", .url = "https://berth.example/a", .body = body};
+    gate.sign(report, {signed_at, "n"});
+    EXPECT_EQ(parse_signature(report.headers).fault, SignatureFault::parameters);
+    const ParsedSignature parsed = parse_signature(report.headers, Signer::gate);
+    ASSERT_EQ(parsed.fault, std::nullopt);
+    EXPECT_EQ(parsed.value.key_id, agent.machine.uuid);
+    EXPECT_TRUE(verify(parsed.value, {"POST", "berth.example", "/a", ""}, gate.key().public_key()));
+    EXPECT_EQ(parse_signature(agent.request().headers, Signer::gate).fault,
+              SignatureFault::parameters);
+}
+
+TEST(UsedNonces, AreForgottenWhenTheirSignaturesCannotBeGoodAnyMore) {
+    UsedNonces nonces;
+    const Uuid machine{};
+    const Time start{1'790'000'000'000'000};
+    EXPECT_TRUE(nonces.use(machine, "a", start));
+    EXPECT_FALSE(nonces.use(machine, "a", start));
+    EXPECT_FALSE(nonces.use(machine, "a", start + std::chrono::seconds(121)));
+    EXPECT_FALSE(nonces.use(machine, "a", start + UsedNonces::generation));
+    EXPECT_TRUE(nonces.use(machine, "a", start + 3 * UsedNonces::generation));
 }
 
 }  // namespace

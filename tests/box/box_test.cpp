@@ -26,7 +26,8 @@ protected:
         std::filesystem::remove(output);
         auto box = std::make_unique<Process>(
             std::vector<std::string>{program_path("berth-box"), "--data", data, "--port", port,
-                                     "--host-ports", host_ports},
+                                     "--host-ports", std::to_string(ports), "--gate-ports",
+                                     std::to_string(ports + 80)},
             output);
         EXPECT_TRUE(support::eventually(
             [&] {
@@ -122,11 +123,35 @@ protected:
         said({"rentals", "wait", "--for", "closed"});
     }
 
+    // Host 4 has no port of its own: test, READY, and every word of the chat go by the gate.
+    void rent_behind_the_gate(const std::string& offers) const {
+        std::string machine = read_text(data + "/hosts/4/machine");
+        machine.pop_back();
+        const std::string shown = said({"--profile", "host", "machines", "show", machine});
+        EXPECT_SAYS(shown, R"("reach":"gate")");
+        // An hour was jumped over, and the gate has to be heard since.
+        EXPECT_TRUE(support::eventually(
+            [&] {
+                return said({"gates", "list"}).find(R"("live":true)") != std::string::npos;
+            },
+            patience));
+        constexpr std::size_t id_length = 36;
+        const std::string dearest = offers.substr(offers.size() - id_length - 1, id_length);
+        said({"rentals", "create", "--offer", dearest, "--template",
+              "llama-cpp-qwen2-5-7b-instruct-q4-k-m", "--budget", "1", "--yes"});
+        said({"rentals", "wait"});
+        EXPECT_SAYS(said({"--profile", "host", "machines", "show", machine}),
+                    R"("state":"ALLOCATED")");
+        EXPECT_SAYS(said({"rentals", "chat", "hello"}), R"("model":"berth-toy")");
+        said({"rentals", "stop"});
+        said({"rentals", "wait", "--for", "closed"});
+    }
+
     TemporaryFolder folder;
     std::string data = folder.path() + "/box";
     std::string output = folder.path() + "/output";
     std::string port = std::to_string(free_port());
-    std::string host_ports = std::to_string(free_ports(80));
+    int ports = free_ports(100);  // 80 of the hosts, 20 of the gate
 };
 
 TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
@@ -152,6 +177,7 @@ TEST_F(Box, TakesANewcomerFromSearchToPayoutAndGoesOnAfterARestart) {
         EXPECT_SAYS(demo, step);
     EXPECT_SAYS(demo, "final on the simulated chain");
     prove_books();
+    rent_behind_the_gate(offers);
     take_a_machine_back();
     end(*box);
 

@@ -32,6 +32,7 @@ constexpr LeftOut left_out[] = {
     {"GET /api/v1/admin/events/stream", "for programs; `berth admin events --follow` likewise"},
     {"POST /api/v1/host-agent/", "what machines say, signed with their own keys"},
     {"GET /api/v1/host-agent/", "what machines ask, signed with their own keys"},
+    {"POST /api/v1/gate/", "what gates report, signed with their own keys"},
 };
 
 bool is_of(const std::string& operation, const LeftOut& each) {

@@ -106,6 +106,12 @@ TEST(Tables, ShowOneThingByItsMembers) {
               "line_mbps    2331.61\n");
 }
 
+TEST(Tables, SayWhatWasNotBilledForWantOfAGate) {
+    EXPECT_EQ(to_table(Reading(R"({"uncarried_ms":"240000"})"), "", {}),
+              "uncarried  4m (not billed: the gate did not carry it)\n");
+    EXPECT_EQ(to_table(Reading(R"({"uncarried_ms":"0"})"), "", {}), "uncarried  0.000 s\n");
+}
+
 TEST(Tables, ShowListsInsideAThingAsTables) {
     const Reading answer(R"({"id":"x","entries":[{"kind":"fee","amount_micro":"5","ref":null},)"
                          R"({"kind":"charge","amount_micro":"1500000","ref":null,"note":"late"}],)"

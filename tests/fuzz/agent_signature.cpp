@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (parsed.fault) return 0;
 
     const SignedParts parts{"POST", "berth.example", "/", ""};
-    const RequestSigner same(parsed.value.machine,
+    const RequestSigner same(MachineId{parsed.value.key_id},
                              crypto::Ed25519Key{crypto::Secret(Bytes(32, 'k'))});
     const SignatureFields ours = same.sign(parts, "", {parsed.value.created, parsed.value.nonce});
     check(is_timely(parsed.value, parsed.value.created), "created is within its own window");

@@ -92,6 +92,8 @@ public:
                 --manifest_troubles;
                 response.status = 503;
             }
+        } else if (path.ends_with("/doors")) {
+            std::tie(response.status, response.body) = doors_(request.body);
         } else if (path.ends_with("/leave")) {
             response.status = strangers > 0 ? 401 : 204;
             if (strangers > 0) --strangers;
@@ -108,6 +110,12 @@ public:
         reply(std::move(response));
     }
 
+    // What requests for doors are answered: status and body.
+    using Doors = std::function<std::pair<int, std::string>(const std::string& asked)>;
+    void give_doors(Doors doors) {
+        const std::lock_guard lock(mutex_);
+        doors_ = std::move(doors);
+    }
     void refuse(const std::string& words) {
         const std::lock_guard lock(mutex_);
         refused_words = words;
@@ -127,6 +135,10 @@ public:
 private:
     std::mutex mutex_;
     std::vector<std::string> commands_;
+    Doors doors_ = [](const std::string&) {
+        return std::pair<int, std::string>{
+            409, R"({"error":{"code":"NO_GATE","message":"no gate is up"}})"};
+    };
     std::vector<std::pair<std::string, std::string>> told_;
     http::Server server_;
 };

@@ -257,6 +257,16 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
     EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" jump leaving"),
               std::string::npos);
+    // By a gate the world comes to loopback, where the agent passes all of it on.
+    const std::string by_gate = host_agent::guard_rules("berth_x", {.bridge = "b",
+                                                                    .subnet = "10.0.0.0/29",
+                                                                    .gateway = "10.0.0.1",
+                                                                    .host_ports = {40001},
+                                                                    .leaves_by_loopback = true,
+                                                                    .host_users = {998},
+                                                                    .neighbours = {},
+                                                                    .connections = {}});
+    EXPECT_NE(by_gate.find("tcp sport { 40001 } oifname \"lo\" jump leaving"), std::string::npos);
     EXPECT_NE(rules.find("tcp dport 25 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("rate over 200/second burst 400 packets"), std::string::npos);
     EXPECT_NE(rules.find("ct state new ct count over 4096 jump refuse"), std::string::npos);

@@ -284,6 +284,23 @@ TEST_F(MachineActions, OneIsFoundAmongAllAlsoWhenItIsOutOfService) {
     EXPECT_EQ(find(town.harness.new_id()).find("machine_id"), std::string::npos);
 }
 
+TEST_F(MachineActions, ThoseBehindAGateAreFoundAmongAll) {
+    simple();
+    const auto behind = simple();
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, behind.machine_id).value();
+        row.reach = machines::Reach::gate;
+        machines::save({tx, town.harness.random, town.harness.clock.now()}, row);
+        machines::save_reach_why(tx, behind.machine_id, "No address of its own.");
+    });
+    const std::string found = root.send("GET", "/api/v1/admin/machines?reach=gate").body;
+    EXPECT_EQ(member(found, "items.0.machine_id"), to_string(behind.machine_id)) << found;
+    EXPECT_EQ(member(found, "items.0.reach_why"), "No address of its own.");
+    EXPECT_EQ(member(found, "items.1.machine_id"), "");
+    const std::string others = root.send("GET", "/api/v1/admin/machines?reach=direct").body;
+    EXPECT_EQ(others.find(to_string(behind.machine_id)), std::string::npos);
+}
+
 TEST_F(MachineActions, APreviewTellsWhatAQuarantineWouldEndAndChangesNothing) {
     const auto machine = put_up();
     const JobId job = rent(ben, machine);

@@ -51,6 +51,20 @@ TEST_F(OwnMachines, HaveANameOnceItIsGiven) {
     EXPECT_EQ(label_of(machine), "null");
 }
 
+TEST_F(OwnMachines, SayHowTheyAreReachedAndWhy) {
+    const auto page = [&] { return town.with_key(ada.key, "GET", place(machine)).body; };
+    EXPECT_EQ(member(page(), "reach"), "direct");
+    EXPECT_EQ(member(page(), "reach_why"), "null") << "nothing was found out yet";
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        auto row = machines::hold(tx, machine.machine_id).value();
+        row.reach = machines::Reach::gate;
+        machines::save({tx, town.harness.random, town.harness.clock.now()}, row);
+        machines::save_reach_why(tx, machine.machine_id, "No address of its own.");
+    });
+    EXPECT_EQ(member(page(), "reach"), "gate");
+    EXPECT_EQ(member(page(), "reach_why"), "No address of its own.");
+}
+
 TEST_F(OwnMachines, AreRenamedOnlyAsTheyWereLookedAt) {
     const auto stale = edit(ada, machine, R"({"label":"a","expected_version":"999"})");
     EXPECT_EQ(stale.status, 409);

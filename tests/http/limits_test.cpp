@@ -7,6 +7,7 @@
 #include <atomic>
 #include <future>
 
+#include "few_descriptors.hpp"
 #include "harness.hpp"
 
 namespace berth::http {
@@ -194,34 +195,6 @@ TEST(HttpLimits, ServesOthersBeside2000HalfOpenConnections) {
     }
     EXPECT_GE(server.server().connections(), half_open);
 }
-
-// Takes every descriptor the process may have, except for a few, until it is destroyed.
-class FewDescriptors {
-public:
-    explicit FewDescriptors(std::size_t left) {
-        ::getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = ::fcntl(0, F_DUPFD, 0);
-        ::close(next);
-        rlimit low = before_;
-        low.rlim_cur = static_cast<rlim_t>(next) + 64;
-        ::setrlimit(RLIMIT_NOFILE, &low);
-        for (int taken = 0; (taken = ::fcntl(0, F_DUPFD, 0)) >= 0;) hoard_.push_back(taken);
-        for (std::size_t i = 0; i < left; ++i) {
-            ::close(hoard_.back());
-            hoard_.pop_back();
-        }
-    }
-    ~FewDescriptors() {
-        for (const int taken : hoard_) ::close(taken);
-        ::setrlimit(RLIMIT_NOFILE, &before_);
-    }
-    FewDescriptors(const FewDescriptors&) = delete;
-    FewDescriptors& operator=(const FewDescriptors&) = delete;
-
-private:
-    rlimit before_{};
-    std::vector<int> hoard_;
-};
 
 TEST(HttpLimits, GoesOnAcceptingAfterRunningOutOfDescriptors) {
     TestServer server;

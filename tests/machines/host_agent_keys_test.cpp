@@ -211,16 +211,5 @@ TEST(KnownMachines, AreNotTrustedWithoutALook) {
     EXPECT_EQ(known.find(one.facts.machine_id), nullptr);
 }
 
-TEST(UsedNonces, AreForgottenWhenTheirSignaturesCannotBeGoodAnyMore) {
-    machines::UsedNonces nonces;
-    const MachineId machine{};
-    const Time start{1'790'000'000'000'000};
-    EXPECT_TRUE(nonces.use(machine, "a", start));
-    EXPECT_FALSE(nonces.use(machine, "a", start));
-    EXPECT_FALSE(nonces.use(machine, "a", start + std::chrono::seconds(121)));
-    EXPECT_FALSE(nonces.use(machine, "a", start + machines::UsedNonces::generation));
-    EXPECT_TRUE(nonces.use(machine, "a", start + 3 * machines::UsedNonces::generation));
-}
-
 }  // namespace
 }  // namespace berth::test

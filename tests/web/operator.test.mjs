@@ -1,12 +1,16 @@
 // An operator: what a button does is seen before it is pressed, why is kept, and money adds up.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import test, { after } from 'node:test';
+import { promisify } from 'node:util';
 import { good } from '../clients/support/client.mjs';
 import { signIn } from '../clients/support/person.mjs';
 import { until } from '../clients/support/wait.mjs';
 import { closeBrowser } from './support/browser.mjs';
 import { signInOperator, startMarket } from './support/market.mjs';
 import { tell } from './support/steps.mjs';
+
+const run = promisify(execFile);
 
 after(closeBrowser);
 
@@ -155,6 +159,22 @@ async function changeHue(page) {
     });
 }
 
+// The page says what to type where there is no gate; one that was added and never reported is no help to anybody.
+async function seeGates(page, market) {
+    await page.goto('/operate/gates');
+    await page.getByText('There is no gate.').waitFor();
+    await page.getByText(/^berth-gate init/).waitFor();
+    await run(process.env.BERTHD, ['gates', 'add', '--host', '198.51.100.7', '--link-port', '443',
+        '--call-port', '8443', '--ports', '20000-20099', '--public-key', Buffer.alloc(32, 7).toString('base64'),
+        '--tls-key-sha256', 'ab'.repeat(32), '--db', market.server.database, '--secrets', market.server.secrets]);
+    await page.goto('/operate/gates');
+    const row = page.getByRole('table', { name: 'Gates' }).getByRole('row').filter({ hasText: '198.51.100.7' });
+    await row.getByText('Never heard').waitFor();
+    await row.getByText('0 of 100, 0 %').waitFor();
+    await page.getByRole('link', { name: 'Machines that are reached by a gate' }).click();
+    await page.getByText('No machine matches.').waitFor();
+}
+
 test('an operator looks after the market', async (t) => {
     const market = await startMarket(t);
     await t.test('in the browser', async (browser) => {
@@ -163,6 +183,7 @@ test('an operator looks after the market', async (t) => {
         const job = await rentAWhile(market);
         await tell(browser, page, [
             ['the overview says what waits', () => seeOverview(page)],
+            ['gates and what they carry', () => seeGates(page, market)],
             ['a person is found by the beginning of the address', () => findByMail(page, rita.email)],
             ['what a suspension does is seen before, and the code asked for in place',
                 () => suspend(page, nextCode, rita)],

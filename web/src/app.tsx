@@ -45,6 +45,7 @@ const signedIn: Record<string, FunctionComponent> = {
     '/operate/users/:id': view(() => import('./views/operate/user')),
     '/operate/machines': view(() => import('./views/operate/machines')),
     '/operate/machines/:id': view(() => import('./views/operate/machine')),
+    '/operate/gates': view(() => import('./views/operate/gates')),
     '/operate/search': view(() => import('./views/operate/search')),
     '/operate/pending': view(() => import('./views/operate/pending')),
     '/operate/refunds': view(() => import('./views/operate/refunds')),

@@ -32,6 +32,7 @@ const operating: Place[] = [
     { label: 'Users', href: '/operate/users', icon: 'user' },
     { label: 'Rentals', href: '/operate/rentals', icon: 'play' },
     { label: 'Machines', href: '/operate/machines', icon: 'machine' },
+    { label: 'Gates', href: '/operate/gates', icon: 'link' },
     { label: 'Disputes', href: '/operate/disputes', icon: 'scale', also: '/operate/refunds' },
     { label: 'Tickets', href: '/operate/tickets', icon: 'help' },
     { label: 'Suspense', href: '/operate/suspense', icon: 'coins' },

@@ -152,6 +152,7 @@ export const hostStatus = from({
     ok: ['The host answers', 'go'],
     stale: ['The host is silent. You pay only what it proves.', 'lamp'],
     engine_down: ['The engine is down. You are not billed.', 'lamp'],
+    unreachable: ['The gate does not carry it. You are not billed after a minute.', 'lamp'],
 });
 
 const told = (words: Record<string, string>) => (name: string | null | undefined): string =>
@@ -182,7 +183,11 @@ export const endReason = told({
     engine_failed: 'The engine failed',
     preempted: 'The host took the machine back',
     host_lost: 'The host fell silent',
+    gate_lost: 'The gate did not carry it for 15 minutes, which is nobody\u2019s fault',
 });
+
+/** How renters reach the jobs of a machine. */
+export const reach = told({ direct: 'At its own port', gate: 'By a gate' });
 
 export const failureCode = told({
     IMAGE_NOT_FOUND: 'The image does not exist',
@@ -194,6 +199,7 @@ export const failureCode = told({
     PROBE_FAILED: 'It started and did not answer',
     HOST_REJECTED: 'The machine refused it',
     HOST_LOST: 'The host fell silent',
+    NO_GATE: 'No gate was there to reach it by',
     INTERNAL: 'Something of ours failed',
 });
 

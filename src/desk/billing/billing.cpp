@@ -228,7 +228,7 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
     Receipt receipt;
     receipt.job_id = job->job;
     // The ledger has what was settled, the job what has run.
-    const auto summary = rentals::find_summary(call.tx(), path.job);
+    const auto summary = rentals::find_summary(call.tx(), path.job, call.now);
     const Micro charge = summary ? std::max(summary->charge, job->charged) : job->charged;
     receipt.state = summary       ? std::string(enum_name(summary->state))
                     : job->closed ? "SETTLED"
@@ -237,6 +237,10 @@ Receipt BillingDesk::receipt(api::Call& call, const JobPath& path,
     receipt.platform_fee_bps = {job->fee_bps};
     receipt.accepted_runtime_ms = {
         std::max(summary ? summary->accepted_runtime_ms : 0, job->runtime_ms)};
+    if (summary && summary->uncarried_ms)
+        receipt.uncarried_ms = wire::Decimal{*summary->uncarried_ms};
+    if (summary && summary->carried_bytes)
+        receipt.carried_bytes = wire::Decimal{*summary->carried_bytes};
     receipt.charge_micro = charge;
     receipt.fee_micro = scale_floor(charge, {job->fee_bps, 10'000});
     receipt.host_micro = charge - receipt.fee_micro;

@@ -200,6 +200,8 @@ struct Receipt {
     Operator operator_;
     std::vector<ReceiptEntry> entries;
     std::vector<ReceiptRefund> refunds;
+    std::optional<wire::Decimal> uncarried_ms;
+    std::optional<wire::Decimal> carried_bytes;
     std::optional<Time> as_of;
     std::optional<wire::Nullable<wire::Sha256Hash>> evidence_head;
     std::optional<ReceiptSignature> signature;
@@ -208,7 +210,8 @@ BOOST_DESCRIBE_STRUCT(Receipt, (),
                       (job_id, state, machine_rate_micro_per_hour, platform_fee_bps,
                        accepted_runtime_ms, charge_micro, fee_micro, host_micro,
                        funded_budget_micro, refunded_micro, credit_micro, supplier, operator_,
-                       entries, refunds, as_of, evidence_head, signature))
+                       entries, refunds, uncarried_ms, carried_bytes, as_of, evidence_head,
+                       signature))
 constexpr auto wire_docs(const Receipt*) {
     return std::to_array<wire::Doc>({
         {"state", "Of the job.", "CLOSED"},
@@ -229,6 +232,12 @@ constexpr auto wire_docs(const Receipt*) {
         {"operator", "Who runs the service."},
         {"entries", "The movements behind the charge."},
         {"refunds", "What was given back, oldest first."},
+        {"uncarried_ms",
+         "Only of a rental by a gate: for how long it was not billed because the gate did not "
+         "carry it.",
+         "0"},
+        {"carried_bytes", "Only of a rental by a gate: what went through it, both ways.",
+         "1048576"},
         {"as_of", "Only of a signed receipt: when it was signed."},
         {"evidence_head",
          "Only of a signed receipt: the hash of the newest record of evidence of the job."},

@@ -24,24 +24,28 @@ struct AllMachinesRow {
     Time enrolled_at;
     Time changed_at;
     std::optional<Time> retired_at;
+    machines::Reach reach{};
+    std::optional<std::string> reach_why;
 };
 BOOST_DESCRIBE_STRUCT(AllMachinesRow, (),
                       (machine_id, owner, label, state, version, gpu_model, gpu_count,
                        verification_level, offer_state, qualify_state, qualify_reason,
-                       quarantined_by, job_id, last_healthy_at, enrolled_at, changed_at,
-                       retired_at))
+                       quarantined_by, job_id, last_healthy_at, enrolled_at, changed_at, retired_at,
+                       reach, reach_why))
 
 const std::string machines_sql =
     "SELECT {} FROM (SELECT m.machine_id, m.owner, m.label, m.state, m.version, m.gpu_model, "
     "m.gpu_count, m.verification_level, m.offer_state, m.qualify_state, m.qualify_reason, "
-    "m.quarantined_by, m.job_id, h.last_healthy_at, m.enrolled_at, m.changed_at, m.retired_at "
+    "m.quarantined_by, m.job_id, h.last_healthy_at, m.enrolled_at, m.changed_at, m.retired_at, "
+    "m.reach, m.reach_why "
     "FROM machines AS m LEFT JOIN machine_health AS h ON h.machine_id = m.machine_id ";
 db::Query<AllMachinesRow> machines_of_all(const std::string& which) {
     return db::Query<AllMachinesRow>(
         machines_sql + "WHERE m.machine_id < $1 AND " + which +
         " AND (m.state = $3 OR $3 IS NULL) AND (m.offer_state = $4 OR $4 IS NULL) "
         "AND (m.qualify_state = $5 OR $5 IS NULL) AND (m.retired_at IS NULL) <> ($6 = 1) "
-        "ORDER BY m.machine_id DESC LIMIT $7) AS page ORDER BY machine_id DESC");
+        "AND (m.reach = $7 OR $7 IS NULL) ORDER BY m.machine_id DESC LIMIT $8) AS page ORDER BY "
+        "machine_id DESC");
 }
 const auto machines_of_all_sql = machines_of_all("$2 IS NULL");
 const auto machines_of_one_sql = machines_of_all("m.owner = $2");
@@ -66,6 +70,8 @@ AdminMachine shown_to_operator(const AllMachinesRow& row) {
     machine.enrolled_at = row.enrolled_at;
     machine.changed_at = row.changed_at;
     machine.retired_at = row.retired_at;
+    machine.reach = row.reach;
+    machine.reach_why = row.reach_why;
     return machine;
 }
 
@@ -81,10 +87,10 @@ api::Page<AdminMachine> list_all_machines(api::Call& call, const AdminMachinesQu
                           &AllMachinesRow::machine_id, shown_to_operator);
     MachineId last;
     last.uuid.bytes.fill(static_cast<char>(0xff));
-    const auto rows = call.tx().fetch(query.owner ? machines_of_one_sql : machines_of_all_sql,
-                                      pager.after_id<MachineId>().value_or(last), query.owner,
-                                      query.state, query.offer, query.test,
-                                      query.retired.value_or(false), pager.rows_wanted());
+    const auto rows = call.tx().fetch(
+        query.owner ? machines_of_one_sql : machines_of_all_sql,
+        pager.after_id<MachineId>().value_or(last), query.owner, query.state, query.offer,
+        query.test, query.retired.value_or(false), query.reach, pager.rows_wanted());
     return pager.page(rows, &AllMachinesRow::machine_id, shown_to_operator);
 }
 

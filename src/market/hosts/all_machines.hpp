@@ -16,9 +16,10 @@ struct AdminMachinesQuery {
     std::optional<machines::OfferState> offer;
     std::optional<machines::QualifyState> test;
     std::optional<bool> retired;
+    std::optional<machines::Reach> reach;
 };
 BOOST_DESCRIBE_STRUCT(AdminMachinesQuery, (),
-                      (cursor, limit, owner, machine, state, offer, test, retired))
+                      (cursor, limit, owner, machine, state, offer, test, retired, reach))
 constexpr auto wire_docs(const AdminMachinesQuery*) {
     return std::to_array<wire::Doc>({
         {"cursor",
@@ -32,6 +33,7 @@ constexpr auto wire_docs(const AdminMachinesQuery*) {
         {"test", "Only machines whose test stands so.", "needs_attention"},
         {"retired", "Only those out of service for good; left out or false: only the others.",
          "true", "false"},
+        {"reach", "Only machines that are reached so.", "gate"},
     });
 }
 
@@ -53,11 +55,13 @@ struct AdminMachine {
     Time enrolled_at;
     Time changed_at;
     wire::Nullable<Time> retired_at;
+    machines::Reach reach = machines::Reach::direct;
+    wire::Nullable<std::string> reach_why;
 };
 BOOST_DESCRIBE_STRUCT(AdminMachine, (),
                       (machine_id, owner, label, state, version, gpu_model, gpu_count,
                        verification_level, offer, test, test_reason, quarantined_by, current_job_id,
-                       last_healthy_at, enrolled_at, changed_at, retired_at))
+                       last_healthy_at, enrolled_at, changed_at, retired_at, reach, reach_why))
 constexpr auto wire_docs(const AdminMachine*) {
     return std::to_array<wire::Doc>({
         {"owner", "The account that it belongs to."},
@@ -75,6 +79,9 @@ constexpr auto wire_docs(const AdminMachine*) {
         {"enrolled_at", "When it came."},
         {"changed_at", "When something of it last changed."},
         {"retired_at", "When it went out of service for good; null: it did not.", "null"},
+        {"reach", "How renters reach its jobs: at its own ports, or by a gate.", "gate"},
+        {"reach_why", "What its last passed test found of that; null before the first.",
+         "A gate leads to it: the agent names no address of its own."},
     });
 }
 

@@ -203,6 +203,8 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.health_events = machines::find_health_events(call.tx(), id, Time{}, call.now);
     shown.label = wire::Nullable<std::string>(machine->label);
     shown.hours = hours_of(machines::samples_of(call.tx(), id, call.now));
+    shown.reach = machine->reach;
+    shown.reach_why = wire::Nullable<std::string>(machines::find_reach_why(call.tx(), id));
     return shown;
 }
 

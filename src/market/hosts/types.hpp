@@ -243,13 +243,15 @@ struct MachineDetail {
     std::optional<std::vector<machines::HealthShown>> health_events;
     std::optional<wire::Nullable<std::string>> label;
     std::optional<MachineHours> hours;
+    std::optional<machines::Reach> reach;
+    std::optional<wire::Nullable<std::string>> reach_why;
 };
 BOOST_DESCRIBE_STRUCT(MachineDetail, (),
                       (machine_id, state, manifest_hash, fence, version, last_healthy_at,
                        gpu_inventory, gpu_model, gpu_count, vram_bytes, ram_bytes, disk_bytes,
                        region, current_offer, accepts_custom_images, tier, host_mode,
                        kernel_driver_runtime, recent_jobs, listing_blockers, market_price,
-                       auto_qualify, telemetry, health_events, label, hours))
+                       auto_qualify, telemetry, health_events, label, hours, reach, reach_why))
 constexpr auto wire_docs(const MachineDetail*) {
     constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
@@ -265,6 +267,11 @@ constexpr auto wire_docs(const MachineDetail*) {
         {"health_events", "What its agent told of its GPUs lately, the latest 20."},
         {"label", "What its owner calls it; null without a name.", "rack 2, left"},
         {"hours", "How it spent the last 30 days: online, listed, rented."},
+        {"reach",
+         "How renters reach its jobs: at its own ports, or by a gate, which its agent calls.",
+         "gate"},
+        {"reach_why", "What its last passed test found of that; null before the first.",
+         "A gate leads to it: the agent names no address of its own."},
     });
     std::array<wire::Doc, machine_docs.size() + more.size()> all{};
     std::copy(more.begin(), more.end(),

@@ -11,6 +11,11 @@ inline constexpr db::CensusQuestion census[] = {
      .by = "state",
      .from = "machines",
      .where = "retired_at IS NULL"},
+    {.name = "berth_machines_reached",
+     .help = "Machines that are not retired and that renters reach by a gate.",
+     .by = "reach",
+     .from = "machines",
+     .where = "reach = 'gate' AND retired_at IS NULL"},
 };
 
 }  // namespace berth::machines

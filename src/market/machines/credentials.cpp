@@ -50,26 +50,13 @@ bool is_signed_by(const CachedMachine& machine, const http::Request& request,
 
 }  // namespace
 
-bool UsedNonces::use(MachineId machine, std::string_view nonce, Time now) {
-    std::string text(machine.uuid.view());
-    text += nonce;
-    const std::size_t hash = std::hash<std::string>{}(text);
-    const std::lock_guard lock(mutex_);
-    if (!since_ || now - *since_ >= generation || young_.size() >= nonces_max) {
-        old_ = std::move(young_);
-        young_ = {};
-        since_ = now;
-    }
-    return !old_.contains(hash) && young_.insert(hash).second;
-}
-
 bool MachineCredentials::may_identify(const http::Request& head) const {
     return !agent_protocol::parse_signature(head.headers).fault;
 }
 
 std::optional<api::Caller> MachineCredentials::recognise(const http::Request& request, Time now) {
     const auto signature = read_signature(request, now);
-    const auto machine = cache_.find(signature.machine);
+    const auto machine = cache_.find(MachineId{signature.key_id});
     // A key that was changed a moment ago is only in the database.
     if (machine == nullptr || !is_signed_by(*machine, request, signature)) return std::nullopt;
     return accept(*machine, signature, now);
@@ -84,7 +71,7 @@ std::optional<api::Caller> MachineCredentials::recall(const api::Caller& judged,
 api::Caller MachineCredentials::identify(const http::Request& request, db::Transaction& tx,
                                          Time now) {
     const auto signature = read_signature(request, now);
-    const auto machine = read_for_cache(tx, signature.machine);
+    const auto machine = read_for_cache(tx, MachineId{signature.key_id});
     if (!machine || !is_signed_by(*machine, request, signature)) refuse(SignatureFault::signature);
     cache_.put(*machine);
     return accept(*machine, signature, now);
@@ -94,7 +81,7 @@ api::Caller MachineCredentials::identify(const http::Request& request, db::Trans
 api::Caller MachineCredentials::accept(const CachedMachine& machine,
                                        const agent_protocol::RequestSignature& signature,
                                        Time now) {
-    if (!nonces_.use(signature.machine, signature.nonce, now))
+    if (!nonces_.use(signature.key_id, signature.nonce, now))
         throw api::InvalidCredential("the signature's nonce was used before");
     api::Caller caller;
     caller.credential = api::Credential::machine;

@@ -2,29 +2,12 @@
 #pragma once
 
 #include "agent_protocol/signature.hpp"
+#include "agent_protocol/used_nonces.hpp"
 #include "api/caller.hpp"
 #include "machines/job_side.hpp"
 #include "machines/machine_cache.hpp"
 
 namespace berth::machines {
-
-// Nonces that were used, for as long as a signature that carries one can still be good. Bounded:
-// two generations, and the older one goes when the younger is full or old.
-class UsedNonces {
-public:
-    static constexpr std::size_t nonces_max = 1'000'000;  // of one generation
-    static constexpr Duration generation =
-        2 * agent_protocol::created_window + std::chrono::seconds(5);
-
-    // False when the nonce was used before.
-    bool use(MachineId machine, std::string_view nonce, Time now);
-
-private:
-    std::mutex mutex_;
-    std::unordered_set<std::size_t> young_;
-    std::unordered_set<std::size_t> old_;
-    std::optional<Time> since_;
-};
 
 class MachineCredentials final : public api::Authenticator {
 public:
@@ -44,7 +27,7 @@ private:
                        const agent_protocol::RequestSignature& signature, Time now);
 
     MachineCache& cache_;
-    UsedNonces nonces_;
+    agent_protocol::UsedNonces nonces_;
 };
 
 // A request of a machine with its signature, to be kept as evidence.

@@ -105,7 +105,6 @@ agent_protocol::Enrolled Enrollments::redeem(api::Call& call,
     machine.changed_at = call.now;
     machine.public_key = request.public_key.value;
     machine.agent_version = request.agent_version.value;
-    machine.protocol_version = request.protocol_version.value;
     machine.boot_id = request.boot_id.value;
     machine.continent = countries_.continent_of(call.request.client_address);
     machine.offer_id = call.make_id<OfferId>();

@@ -102,6 +102,9 @@ agent_protocol::Orders HostAgentMessages::wait(api::Call& call, const WaitForCom
         const auto machine = find(tx, id);
         if (!machine) throw api::InvalidCredential("the machine has left");
         orders.fence.value = machine->fence;
+        // For the host's own eyes, once a test has found it out.
+        orders.reach_why = find_reach_why(tx, id);
+        if (orders.reach_why) orders.reach = machine->reach;
         orders.leases = jobs_.leases({tx, call.random, call.now}, *machine);
     });
     return orders;

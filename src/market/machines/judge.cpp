@@ -74,6 +74,17 @@ bool may_be_skipped(std::string_view id, RuntimeKind runtime) {
     return runtime == RuntimeKind::simulated && id.starts_with("gpu.");
 }
 
+const Check* find_check(const std::vector<Check>& checks, std::string_view id) {
+    const auto found = std::find_if(checks.begin(), checks.end(),
+                                    [&](const Check& check) { return check.id.value == id; });
+    return found == checks.end() ? nullptr : &*found;
+}
+
+template <class Text>
+std::string text_of(const Text& text) {
+    return text && text->value ? text->value->value : std::string();
+}
+
 // What the server found out itself, in words.
 std::string own_words(std::string_view id, const TestFacts& facts) {
     if (id == "net.endpoint") return facts.dial_reason;
@@ -85,20 +96,46 @@ std::string own_words(std::string_view id, const TestFacts& facts) {
         static_cast<double>(proof.bytes) / 1e9, proof.tops);
 }
 
-std::string message_of(const Rule& rule, const TestResult& result, const Check* reported,
-                       const std::string& own_reason, bool unproven) {
-    const auto said = [](const auto& text) {
-        return text && text->value ? text->value->value : std::string();
-    };
-    if (rule.id == "net.endpoint" && !result.endpoint.value)
-        return "No endpoint was announced. Forward a port to this host, so that renters can reach "
-               "their jobs from outside.";
+std::string_view trouble_of_ways(const TestFacts& facts, const TestResult& result) {
+    if (result.endpoint.value && result.door)
+        return "Neither its own port nor the gate's door answered the server.";
+    if (result.endpoint.value) return "The announced endpoint did not answer the server.";
+    if (result.door) return "The gate's door did not answer the server.";
+    return facts.gate_offered ? "The agent got no door of a gate." : "No endpoint was announced.";
+}
+
+// Why no way leads to the machine, and which could be opened.
+std::string message_of_ways(const TestFacts& facts, const TestResult& result) {
+    std::string trouble(trouble_of_ways(facts, result));
+    // An agent without a door says why under this name.
+    if (const Check* gate = find_check(result.checks.value, "net.gate"); gate != nullptr)
+        if (const std::string why = text_of(gate->summary); !why.empty()) trouble += " " + why;
+    if (facts.wish == GateWish::always)
+        return trouble + " Allow outbound TCP to the gate; `berth-agent doctor` tries it.";
+    if (facts.gate_offered)
+        return trouble +
+               " Allow outbound TCP to the gate (`berth-agent doctor` tries it), or open a port in "
+               "the firewall, forward it to this host and name it with --public-host.";
+    if (facts.wish == GateWish::never)
+        return trouble +
+               " Open the port in the firewall and forward it to this host, or let the agent use a "
+               "gate: it was told --gate never.";
+    return trouble +
+           " Open a port in the firewall and forward it to this host, so that renters can reach "
+           "their jobs from outside.";
+}
+
+std::string message_of(const Rule& rule, const TestFacts& facts, const TestResult& result,
+                       const Check* reported) {
+    if (rule.id == "net.endpoint") return message_of_ways(facts, result);
+    const std::string own_reason = own_words(rule.id, facts);
+    const bool unproven = facts.proof.state == ProofState::none;
     std::string trouble(rule.id == "gpu.proof" && !own_reason.empty() ? own_reason : rule.trouble);
     std::string remedy(rule.remedy);
     // An agent knows best why it did not carry a proof through.
     if (reported != nullptr && (rule.by != By::server || (rule.id == "gpu.proof" && unproven))) {
-        if (std::string own = said(reported->summary); !own.empty()) trouble = std::move(own);
-        if (std::string own = said(reported->remediation); !own.empty()) remedy = std::move(own);
+        if (std::string own = text_of(reported->summary); !own.empty()) trouble = std::move(own);
+        if (std::string own = text_of(reported->remediation); !own.empty()) remedy = std::move(own);
     }
     return fmt::format("{} {}", trouble, remedy);
 }
@@ -137,14 +174,12 @@ bool is_slow(std::string_view id, const TestFacts& facts, const Measurements& me
     return !rate || *rate < rate_wanted(facts, measured);
 }
 
-const Check* find_check(const std::vector<Check>& checks, std::string_view id) {
-    const auto found = std::find_if(checks.begin(), checks.end(),
-                                    [&](const Check& check) { return check.id.value == id; });
-    return found == checks.end() ? nullptr : &*found;
-}
-
 CheckStatus judge_endpoint(const TestFacts& facts, const TestResult& result) {
-    if (!result.endpoint.value) return facts.needs_endpoint ? CheckStatus::fail : CheckStatus::warn;
+    if (!result.endpoint.value && !result.door) {
+        // Who wants a gate and has none has no way at all.
+        const bool needed = facts.needs_endpoint || facts.wish == GateWish::always;
+        return needed ? CheckStatus::fail : CheckStatus::warn;
+    }
     return facts.dialled == Dialled::unreachable ? CheckStatus::fail : CheckStatus::pass;
 }
 
@@ -196,8 +231,7 @@ void add_rule(Judgement& judgement, const Rule& rule, const TestFacts& facts,
     if (status != CheckStatus::fail && status != CheckStatus::warn) return;
     judgement.findings.push_back(
         {std::string(rule.id), status == CheckStatus::fail ? Severity::blocker : Severity::warning,
-         message_of(rule, result, reported, own_words(rule.id, facts),
-                    facts.proof.state == ProofState::none)});
+         message_of(rule, facts, result, reported)});
     const bool said_so = reported != nullptr && reported->status == CheckStatus::fail;
     judgement.hopeless = judgement.hopeless || (rule.hopeless && said_so);
 }
@@ -280,8 +314,9 @@ Judgement judge(const TestFacts& facts, const TestResult& result) {
     auto& findings = judgement.findings;
     std::stable_partition(findings.begin(), findings.end(), is_blocker);
     const bool failed = std::any_of(findings.begin(), findings.end(), is_blocker);
-    const bool waits = (result.endpoint.value && facts.dialled == Dialled::not_yet) ||
-                       facts.proof.state == ProofState::waits;
+    const bool announced = result.endpoint.value || result.door;
+    const bool waits =
+        (announced && facts.dialled == Dialled::not_yet) || facts.proof.state == ProofState::waits;
     judgement.outcome = failed ? Outcome::failed : waits ? Outcome::pending : Outcome::passed;
     return judgement;
 }

@@ -34,6 +34,8 @@ struct TestFacts {
     bool gpu_memory_shared = false;
     bool manifest_matches = true;  // the manifest is still the one the test was begun with
     bool needs_endpoint = false;   // renters reach its jobs from outside, or not at all
+    bool gate_offered = false;     // the agent was told that a gate may lead to it
+    std::optional<GateWish> wish = {};
     Dialled dialled = Dialled::not_yet;
     std::string dial_reason;  // why it was not reached
     ProofFacts proof = {};

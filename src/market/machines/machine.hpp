@@ -31,7 +31,6 @@ struct Machine {
     // What the agent says of itself
     std::string public_key;  // Ed25519, base64
     std::string agent_version;
-    std::int64_t protocol_version = 1;
     std::string boot_id;
     std::string manifest_hash;
     bool manifest_pending = false;  // it changed while a job held the machine
@@ -46,6 +45,9 @@ struct Machine {
     std::optional<std::string> cuda_max;
     std::optional<std::int64_t> cpu_cores;
     std::optional<Continent> continent;  // of the address it enrolled from
+
+    // How renters reach its jobs, as the last test that it passed has found.
+    Reach reach = Reach::direct;
 
     VerificationLevel verification_level = VerificationLevel::unverified;
     bool accepts_custom_images = false;
@@ -84,12 +86,12 @@ struct Machine {
 };
 BOOST_DESCRIBE_STRUCT(Machine, (),
                       (machine_id, version, owner, tier, label, enrolled_at, retired_at, state,
-                       fence, changed_at, public_key, agent_version, protocol_version, boot_id,
-                       manifest_hash, manifest_pending, runtime_kind, gpu_model, gpu_model_key,
-                       gpu_count, backends, gpu_memory_shared, gpus_lost, driver_version, cuda_max,
-                       cpu_cores, continent, verification_level, accepts_custom_images, mode,
-                       offerable, mode_reasons, mode_observed_at, offer_id, offer_version,
-                       offer_state, listed_at, available_until, availability_class, qualify_state,
+                       fence, changed_at, public_key, agent_version, boot_id, manifest_hash,
+                       manifest_pending, runtime_kind, gpu_model, gpu_model_key, gpu_count,
+                       backends, gpu_memory_shared, gpus_lost, driver_version, cuda_max, cpu_cores,
+                       continent, reach, verification_level, accepts_custom_images, mode, offerable,
+                       mode_reasons, mode_observed_at, offer_id, offer_version, offer_state,
+                       listed_at, available_until, availability_class, qualify_state,
                        qualify_reason, qualify_failures, qualify_next_at, qualify_run_id,
                        tested_manifest_hash, wipe_available, job_id, starts_failed, clean_deadline,
                        quarantined_by, quarantine_held, figures_due_at))
@@ -131,6 +133,11 @@ Machine hold_own(db::Transaction& tx, MachineId id, AccountId owner);
 // Whose it is or, retired, was.
 std::optional<AccountId> owner_of(db::Transaction& tx, MachineId id);
 std::optional<Measured> find_measured(db::Transaction& tx, MachineId id);
+// Why it is reached as it is, for its owner; nothing before the first test that it passed.
+std::optional<std::string> find_reach_why(db::Transaction& tx, MachineId id);
+void save_reach_why(db::Transaction& tx, MachineId id, std::string_view why);
+// What the owner wants of gates, as the manifest says; empty: what the test finds.
+std::optional<GateWish> find_wish(db::Transaction& tx, MachineId id);
 std::optional<std::string> find_manifest(db::Transaction& tx, MachineId id);  // canonical JSON
 std::optional<Time> find_last_healthy(db::Transaction& tx, MachineId id);
 // How many were heard in this time and not since.

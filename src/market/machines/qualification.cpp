@@ -136,10 +136,58 @@ void fail_run(const db::Context& context, Machine& machine, Run& run,
 
 void enqueue_examination(const db::Context& context, RunId run_id,
                          const Qualifications::DialResult& dialled) {
-    const ExaminationTask task{run_id, dialled.dialled, dialled.reason};
+    const ExaminationTask task{run_id, dialled.dialled, dialled.reason, dialled.reach};
     worker::enqueue(context, {.kind = std::string(examine_proof_kind_name),
                               .payload = wire::encode(task),
                               .run_at = context.now});
+}
+
+// How the machine is reached from now on, and why, for its owner.
+void note_reach(const db::Context& context, Machine& machine, const Run& run,
+                const Qualifications::DialResult& dialled) {
+    machine.reach = dialled.dialled == Dialled::answered ? dialled.reach : Reach::direct;
+    const std::string own =
+        run.endpoint_host ? fmt::format("{}:{}", *run.endpoint_host, *run.endpoint_port) : "";
+    std::string why = "The agent names no address of its own, and no door of a gate.";
+    if (machine.reach == Reach::direct && run.endpoint_host)
+        why = fmt::format("Its own port, {}, answered the server.", own);
+    if (machine.reach == Reach::gate)
+        why =
+            find_wish(context.tx, machine.machine_id) == GateWish::always
+                ? "A gate leads to it, as the agent was told (--gate always)."
+            : run.endpoint_host
+                ? fmt::format("A gate leads to it: its own port, {}, did not answer the server. {}",
+                              own, dialled.reason)
+                : "A gate leads to it: the agent names no address of its own.";
+    save_reach_why(context.tx, machine.machine_id, why);
+}
+
+// It is no failure of the machine's that there is no gate.
+void await_gate(const db::Context& context, Machine& machine) {
+    machine.qualify_state = QualifyState::retrying;
+    machine.qualify_reason =
+        "No gate is at work now, and the agent was told to use no port of its own (--gate always). "
+        "The test begins when there is one.";
+    machine.qualify_next_at = context.now + gate_awaited;
+    save(context, machine);
+}
+
+// What the result says of ways that the owner does not want does not count.
+TestResult as_wished(std::optional<GateWish> wish, TestResult result) {
+    if (wish == GateWish::always) result.endpoint.value.reset();
+    if (wish == GateWish::never) result.door.reset();
+    return result;
+}
+
+void note_ways(Run& run, const TestResult& result) {
+    if (result.endpoint.value) {
+        run.endpoint_host = result.endpoint.value->host.value;
+        run.endpoint_port = result.endpoint.value->port.value;
+    }
+    if (result.door) {
+        run.door_host = result.door->host.value;
+        run.door_port = result.door->port.value;
+    }
 }
 
 Problem no_such_run() { return {Code::not_found, "there is no such test of this machine"}; }
@@ -200,20 +248,22 @@ TestFacts Qualifications::facts_of(const Machine& machine, const Run& run) const
             .manifest_matches = machine.manifest_hash == run.manifest_hash,
             .needs_endpoint = machine.runtime_kind == RuntimeKind::container &&
                               endpoint_reach_ == http::Reach::public_only,
+            .gate_offered = run.gate_offered,
+            .wish = {},
             .dialled = Dialled::not_yet,
             .dial_reason = "",
             .proof = {}};
 }
 
 TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_id,
-                                       const TestResult& result) const {
+                                       const TestResult& told) const {
     // The machine is held first, so that of two results only one finds its test open.
     auto machine = hold(call.tx(), id);
     auto run = find_run(call.tx(), run_id);
     if (!machine || !run || run->machine_id != id) throw no_such_run();
-    if (result.fence.value < machine->fence)
+    if (told.fence.value < machine->fence)
         throw Problem(Code::stale_fence, "the result is of an earlier time: see the fence");
-    const std::string hash = agent_protocol::sha256_hash(wire::encode(result));
+    const std::string hash = agent_protocol::sha256_hash(wire::encode(told));
     if (run->result_hash == hash)
         return {run_id, outcome_of(run->state), read_or_empty<std::vector<Finding>>(run->findings)};
     if (run->state != RunState::sent || machine->qualify_run_id != run_id ||
@@ -221,15 +271,16 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
         throw Problem(Code::conflict, "this test is over");
 
     TestFacts facts = facts_of(*machine, *run);
+    facts.wish = find_wish(call.tx(), id);
+    const TestResult result = as_wished(facts.wish, told);
     facts.proof = proofs_.facts(find_proof(call.tx(), run_id));
     const Judgement judgement = judge(facts, result);
     run->result_hash = hash;
-    if (result.endpoint.value) {
-        run->endpoint_host = result.endpoint.value->host.value;
-        run->endpoint_port = result.endpoint.value->port.value;
-    }
+    note_ways(*run, result);
+    if (judgement.outcome == Outcome::passed)
+        note_reach(call.context(), *machine, *run, {Dialled::not_yet, ""});
     settle(call.context(), *machine, *run, result, judgement, listing_rules(call));
-    if (judgement.outcome == Outcome::pending && run->endpoint_host)
+    if (judgement.outcome == Outcome::pending && (run->endpoint_host || run->door_host))
         worker::enqueue(
             call.context(),
             {.kind = dial_endpoint_kind_name, .payload = to_string(run_id), .run_at = call.now});
@@ -238,12 +289,32 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
     return {run_id, judgement.outcome, judgement.findings};
 }
 
+// A gate is worth a try wherever the owner has not ruled it out: the host's ports may have closed.
+Reach Qualifications::offered(const db::Context& context, std::optional<GateWish> wish) const {
+    const bool by_gate = gates_ != nullptr && wish != GateWish::never &&
+                         gates_->is_any_live(context.tx, context.now);
+    return by_gate ? Reach::gate : Reach::direct;
+}
+
+std::optional<DoorPlace> Qualifications::find_door(db::Transaction& tx, const Run& run,
+                                                   Time now) const {
+    if (gates_ == nullptr || !run.door_host) return std::nullopt;
+    return gates_->find_test_door(tx, {run.machine_id, run.run_id, *run.door_host, *run.door_port},
+                                  now);
+}
+
 bool Qualifications::begin(const db::Context& context, MachineId id) const {
     auto machine = hold(context.tx, id);
     const bool wanted = machine && machine->qualify_next_at &&
                         *machine->qualify_next_at <= context.now &&
                         is_one_of(machine->state, testable_states);
     if (!wanted) return false;
+    const auto wish = find_wish(context.tx, id);
+    const Reach way = offered(context, wish);
+    if (wish == GateWish::always && way != Reach::gate) {
+        await_gate(context, *machine);
+        return false;
+    }
     Run run;
     run.run_id = RunId::make(context.now, context.random);
     run.machine_id = id;
@@ -252,6 +323,7 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
     run.endpoint_token = crypto::make_token(issued::endpoint_token, context.random);
     run.started_at = context.now;
     run.deadline_at = context.now + run_lasts;
+    run.gate_offered = way == Reach::gate;
     if (const auto hopeless = hopeless_from_manifest(facts_of(*machine, run))) {
         run.state = RunState::failed;
         run.finished_at = context.now;
@@ -270,7 +342,8 @@ bool Qualifications::begin(const db::Context& context, MachineId id) const {
         {{vram_bytes_min},
          {ram_bytes_min},
          {disk_bytes_min},
-         {std::chrono::duration_cast<std::chrono::seconds>(run_lasts).count()}}};
+         {std::chrono::duration_cast<std::chrono::seconds>(run_lasts).count()}},
+        way};
     commands_.queue(
         context, *machine,
         {.kind = CommandKind::qualify, .payload = wire::encode(payload), .lasts = run_lasts});
@@ -306,15 +379,21 @@ bool Qualifications::end_test(const db::Context& context, RunId run_id, const Di
     result.measurements = read_or_empty<Measurements>(run->measurements);
     if (run->endpoint_host)
         result.endpoint = AnnouncedEndpoint{{*run->endpoint_host}, {*run->endpoint_port}};
+    if (run->door_host) result.door = AnnouncedEndpoint{{*run->door_host}, {*run->door_port}};
     TestFacts facts = facts_of(*machine, *run);
+    facts.wish = find_wish(context.tx, machine->machine_id);
     facts.dialled = dialled.dialled;
     facts.dial_reason = dialled.reason;
+    if (dialled.dialled == Dialled::answered && dialled.reach == Reach::gate)
+        facts.dial_reason = "Reached by the door of a gate.";
     facts.proof = proof != nullptr ? *proof : proofs_.facts(find_proof(context.tx, run_id));
     const Judgement judgement = judge(facts, result);
-    if (judgement.outcome == Outcome::pending)
+    if (judgement.outcome == Outcome::pending) {
         enqueue_examination(context, run_id, dialled);
-    else
-        settle(context, *machine, *run, result, judgement, rules);
+        return true;
+    }
+    if (judgement.outcome == Outcome::passed) note_reach(context, *machine, *run, dialled);
+    settle(context, *machine, *run, result, judgement, rules);
     return true;
 }
 

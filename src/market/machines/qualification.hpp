@@ -6,6 +6,7 @@
 #include "api/router.hpp"
 #include "http/resolve.hpp"
 #include "machines/commands.hpp"
+#include "machines/gate_side.hpp"
 #include "machines/listing.hpp"
 #include "machines/proof.hpp"
 #include "machines/qualification_runs.hpp"
@@ -18,6 +19,9 @@ inline constexpr std::array<Duration, 5> retry_after{
     std::chrono::minutes(1), std::chrono::minutes(5), std::chrono::minutes(15),
     std::chrono::minutes(60), std::chrono::minutes(360)};
 
+// A machine that wants to be reached by a gate waits for one.
+inline constexpr Duration gate_awaited = std::chrono::seconds(15);
+
 // What the worker does between a good result and its end: the endpoint is dialled first, since its
 // door does not stay open for long; then the proof of the cards is examined.
 inline constexpr std::string_view dial_endpoint_kind_name = "dial_endpoint";
@@ -25,10 +29,11 @@ inline constexpr std::string_view examine_proof_kind_name = "examine_proof";
 
 class Qualifications {
 public:
-    // Where endpoints may be anywhere, a machine without one can be rented all the same.
+    // Where endpoints may be anywhere, a machine without one can be rented all the same. Without
+    // `gates` there is none.
     Qualifications(const Commands& commands, http::Reach endpoint_reach,
-                   const ProofRules& rules = {})
-        : commands_(commands), endpoint_reach_(endpoint_reach), proofs_(rules) {}
+                   const ProofRules& rules = {}, const GateSide* gates = nullptr)
+        : commands_(commands), endpoint_reach_(endpoint_reach), proofs_(rules), gates_(gates) {}
 
     void add_routes(api::Router& router) const;
 
@@ -40,8 +45,11 @@ public:
     bool begin(const db::Context& context, MachineId id) const;
     struct DialResult {
         Dialled dialled = Dialled::unreachable;
-        std::string reason = {};
+        std::string reason = {};  // why not, or not by its own port
+        Reach reach = Reach::direct;
     };
+    // Where the door is dialled that was named in a test; nothing when it is none of that test.
+    std::optional<DoorPlace> find_door(db::Transaction& tx, const Run& run, Time now) const;
     // Ends the test, or leaves it to the examination of its proof.
     bool end_dialling(const db::Context& context, RunId run, const DialResult& result,
                       const ListingRules& rules) const;
@@ -54,10 +62,12 @@ private:
     bool end_test(const db::Context& context, RunId run, const DialResult& dialled,
                   const ProofFacts* proof, const ListingRules& rules) const;
     TestFacts facts_of(const Machine& machine, const Run& run) const;
+    Reach offered(const db::Context& context, std::optional<GateWish> wish) const;
 
     const Commands& commands_;
     const http::Reach endpoint_reach_;
     Proofs proofs_;
+    const GateSide* const gates_;
 };
 
 // For the owner: the last test, and the wish for another.
@@ -74,8 +84,9 @@ struct ExaminationTask {
     RunId run_id;
     Dialled dialled = Dialled::not_yet;
     std::string reason;
+    std::optional<Reach> reach = {};
 };
-BOOST_DESCRIBE_STRUCT(ExaminationTask, (), (run_id, dialled, reason))
+BOOST_DESCRIBE_STRUCT(ExaminationTask, (), (run_id, dialled, reason, reach))
 
 AutoQualify auto_qualify_of(const Machine& machine);
 

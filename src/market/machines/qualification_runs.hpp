@@ -19,6 +19,9 @@ struct Run {
     std::string endpoint_token;
     std::optional<std::string> endpoint_host;
     std::optional<std::int64_t> endpoint_port;
+    bool gate_offered = false;             // the agent was told that it may ask for a door
+    std::optional<std::string> door_host;  // of a gate, as the agent names it
+    std::optional<std::int64_t> door_port;
     Time started_at;
     Time deadline_at;
     std::optional<Time> finished_at;
@@ -29,8 +32,8 @@ struct Run {
 };
 BOOST_DESCRIBE_STRUCT(Run, (),
                       (run_id, machine_id, state, manifest_hash, seed, endpoint_token,
-                       endpoint_host, endpoint_port, started_at, deadline_at, finished_at,
-                       result_hash, measurements, checks, findings))
+                       endpoint_host, endpoint_port, gate_offered, door_host, door_port, started_at,
+                       deadline_at, finished_at, result_hash, measurements, checks, findings))
 
 void add_run(db::Transaction& tx, const Run& run);
 void save_run(db::Transaction& tx, const Run& run);

@@ -299,6 +299,19 @@ constexpr db::Migration history[] = {
      // What operators count at every look.
      "CREATE INDEX machines_set_aside ON machines (changed_at)"
      "  WHERE state = 'QUARANTINED' AND retired_at IS NULL;"},
+    {.feature = "machines",
+     .number = 12,
+     .sql =
+         // How a machine is reached, and why; and the door of a gate that its agent named in a
+         // test.
+     "ALTER TABLE machines ADD COLUMN reach @text NOT NULL DEFAULT 'direct';"
+     "ALTER TABLE machines ADD COLUMN reach_why @text;"
+     "ALTER TABLE machine_runs ADD COLUMN door_host @text;"
+     "ALTER TABLE machine_runs ADD COLUMN door_port @int;"
+     "ALTER TABLE machine_runs ADD COLUMN gate_offered @int NOT NULL DEFAULT 0;"
+     // What operators count at every look.
+     "CREATE INDEX machines_by_gate ON machines (machine_id)"
+     "  WHERE reach = 'gate' AND retired_at IS NULL;"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/problem.hpp"
 #include "machines/gpus.hpp"
+#include "wire/open.hpp"
 
 namespace berth::machines {
 namespace {
@@ -22,7 +23,10 @@ const db::Query<Machine> hold_sql(
 // $2 is the new version, as the members stand in the row.
 const db::Query<Machine> save_machine_sql(
     "UPDATE machines SET {=} WHERE machine_id = $1 AND version = $2 - 1");
-const db::Query<Machine> add_machine_sql("INSERT INTO machines ({}, manifest) VALUES ({$}, '')");
+// There is one version of the protocol, and who speaks another was refused.
+static_assert(agent_protocol::protocol_version == 1);
+const db::Query<Machine> add_machine_sql(
+    "INSERT INTO machines ({}, manifest, protocol_version) VALUES ({$}, '', 1)");
 
 constexpr std::string_view owner_sql = "SELECT owner FROM machines WHERE machine_id = $1";
 const db::Query<Measured> find_measured_sql("SELECT {} FROM machines WHERE machine_id = $1");
@@ -31,6 +35,10 @@ constexpr std::string_view save_measured_sql =
     "cpu_cores_measured = $5, download_mbps_milli = $6, upload_mbps_milli = $7, "
     "gpu_mem_bw_gbps_milli = $8, tflops_milli = $9, ai_speed_tok_s_milli = $10, "
     "pcie_gbps_milli = $11, gpus_bytes = $12 WHERE machine_id = $1";
+constexpr std::string_view find_reach_why_sql =
+    "SELECT reach_why FROM machines WHERE machine_id = $1";
+constexpr std::string_view save_reach_why_sql =
+    "UPDATE machines SET reach_why = $2 WHERE machine_id = $1";
 constexpr std::string_view find_manifest_sql =
     "SELECT manifest FROM machines WHERE machine_id = $1";
 constexpr std::string_view save_manifest_sql =
@@ -79,6 +87,12 @@ constexpr std::string_view prune_enrollments_sql =
     "DELETE FROM machine_enrollments WHERE enrollment_id IN ("
     "  SELECT enrollment_id FROM machine_enrollments WHERE expires_at <= $1 "
     "  ORDER BY enrollment_id LIMIT $2)";
+
+// Of a manifest, the wish alone.
+struct WishInManifest {
+    std::optional<GateWish> gate;
+};
+BOOST_DESCRIBE_STRUCT(WishInManifest, (), (gate))
 
 constexpr std::size_t heard_columns = 5;
 
@@ -136,6 +150,21 @@ std::optional<Measured> find_measured(db::Transaction& tx, MachineId id) {
 
 std::optional<std::string> find_manifest(db::Transaction& tx, MachineId id) {
     return tx.fetch_value<std::string>(find_manifest_sql, id);
+}
+
+std::optional<GateWish> find_wish(db::Transaction& tx, MachineId id) {
+    const auto manifest = find_manifest(tx, id);
+    if (!manifest || manifest->empty()) return std::nullopt;
+    return wire::decode_known<WishInManifest>(*manifest, "stored").gate;
+}
+
+std::optional<std::string> find_reach_why(db::Transaction& tx, MachineId id) {
+    return tx.fetch_value<std::optional<std::string>>(find_reach_why_sql, id)
+        .value_or(std::nullopt);
+}
+
+void save_reach_why(db::Transaction& tx, MachineId id, std::string_view why) {
+    tx.run(save_reach_why_sql, id, why);
 }
 
 std::optional<Time> find_last_healthy(db::Transaction& tx, MachineId id) {

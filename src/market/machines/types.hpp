@@ -13,7 +13,9 @@ namespace berth::machines {
 using OfferId = Id<struct OfferTag>;
 using agent_protocol::CommandId;
 using agent_protocol::Finding;
+using agent_protocol::GateWish;
 using agent_protocol::HostMode;
+using agent_protocol::Reach;  // how a machine is reached; http::Reach is what may be dialled
 using agent_protocol::RunId;
 using agent_protocol::RuntimeKind;
 using agent_protocol::Severity;

@@ -14,6 +14,29 @@ constexpr std::size_t endpoint_answer_bytes_max = 4096;
 constexpr Duration endpoint_connect_max = std::chrono::seconds(5);
 constexpr Duration endpoint_total_max = std::chrono::seconds(10);
 
+Qualifications::DialResult ask_for_token(const std::string& host, std::int64_t port,
+                                         const std::string& token, http::Reach reach) {
+    const http::Resolved resolved = http::resolve(host, reach);
+    if (resolved.addresses.empty())
+        return {Dialled::unreachable,
+                fmt::format("{} cannot be dialled: {}", host, resolved.reason)};
+    // The address that was judged is the one that is dialled; the name is not asked again.
+    std::string address = http::to_string(resolved.addresses.front());
+    if (address.find(':') != std::string::npos) address = fmt::format("[{}]", address);
+    http::Outbound request;
+    request.url = fmt::format("http://{}:{}{}", address, port, endpoint_path);
+    request.connect_max = endpoint_connect_max;
+    request.total_max = endpoint_total_max;
+    request.response_bytes_max = endpoint_answer_bytes_max;
+    try {
+        const http::Response answer = http::CurlClient().send(request);
+        if (answer.status == 200 && answer.body == token) return {Dialled::answered, ""};
+        return {Dialled::unreachable, "The endpoint answered with something else than the token."};
+    } catch (const http::TransportError& error) {
+        return {Dialled::unreachable, error.what()};
+    }
+}
+
 // Each in a transaction of its own: one machine that cannot be handled holds up no other.
 template <class Id, class Function>
 std::int64_t for_each(const UpkeepParts& parts, const std::vector<Id>& ids,
@@ -89,26 +112,23 @@ worker::Kind upkeep_kind(const UpkeepParts& parts) {
 
 Qualifications::DialResult dial_endpoint(const Run& run, http::Reach reach) {
     require(run.endpoint_host && run.endpoint_port, "only announced endpoints are dialled");
-    const http::Resolved resolved = http::resolve(*run.endpoint_host, reach);
-    if (resolved.addresses.empty())
-        return {Dialled::unreachable,
-                fmt::format("{} cannot be dialled: {}", *run.endpoint_host, resolved.reason)};
-    // The address that was judged is the one that is dialled; the name is not asked again.
-    std::string address = http::to_string(resolved.addresses.front());
-    if (address.find(':') != std::string::npos) address = fmt::format("[{}]", address);
-    http::Outbound request;
-    request.url = fmt::format("http://{}:{}{}", address, *run.endpoint_port, endpoint_path);
-    request.connect_max = endpoint_connect_max;
-    request.total_max = endpoint_total_max;
-    request.response_bytes_max = endpoint_answer_bytes_max;
-    try {
-        const http::Response answer = http::CurlClient().send(request);
-        if (answer.status == 200 && answer.body == run.endpoint_token)
-            return {Dialled::answered, ""};
-        return {Dialled::unreachable, "The endpoint answered with something else than the token."};
-    } catch (const http::TransportError& error) {
-        return {Dialled::unreachable, error.what()};
-    }
+    return ask_for_token(*run.endpoint_host, *run.endpoint_port, run.endpoint_token, reach);
+}
+
+Qualifications::DialResult dial_ways(const Run& run, const std::optional<DoorPlace>& door,
+                                     http::Reach reach) {
+    Qualifications::DialResult own;
+    if (run.endpoint_host) own = dial_endpoint(run, reach);
+    if (own.dialled == Dialled::answered || !run.door_host) return own;
+    Qualifications::DialResult by_gate{Dialled::unreachable,
+                                       "The door that was named is none of this test."};
+    // The operator named this address, so that it may be anywhere.
+    if (door)
+        by_gate = ask_for_token(door->host, door->port, run.endpoint_token, http::Reach::anywhere);
+    if (by_gate.dialled == Dialled::answered) return {Dialled::answered, own.reason, Reach::gate};
+    if (!own.reason.empty())
+        by_gate.reason = fmt::format("Its own port: {} The door: {}", own.reason, by_gate.reason);
+    return by_gate;
 }
 
 worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach) {
@@ -117,10 +137,14 @@ worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach) {
     kind.run = [parts, reach](worker::Attempt& attempt) {
         const auto id = parse_uuid(attempt.task().payload);
         require(id.has_value(), "a task to dial names its test");
-        const auto run =
-            parts.database.read([&](db::Transaction& tx) { return find_run(tx, RunId{*id}); });
+        std::optional<DoorPlace> door;
+        const auto run = parts.database.read([&](db::Transaction& tx) {
+            auto found = find_run(tx, RunId{*id});
+            if (found) door = parts.qualifications.find_door(tx, *found, parts.clock.now());
+            return found;
+        });
         if (!run || run->state != RunState::dialling) return;
-        const auto result = dial_endpoint(*run, reach);
+        const auto result = dial_ways(*run, door, reach);
         const ListingRules rules = listing_rules(attempt);
         attempt.finish([&](db::Transaction& tx) {
             const db::Context context{tx, parts.random, parts.clock.now()};
@@ -146,8 +170,9 @@ worker::Kind examine_proof_kind(const UpkeepParts& parts) {
         const ListingRules rules = listing_rules(attempt);
         attempt.finish([&](db::Transaction& tx) {
             const db::Context context{tx, parts.random, parts.clock.now()};
-            parts.qualifications.end_examination(context, told.run_id, {told.dialled, told.reason},
-                                                 found, rules);
+            parts.qualifications.end_examination(
+                context, told.run_id,
+                {told.dialled, told.reason, told.reach.value_or(Reach::direct)}, found, rules);
         });
     };
     kind.lane = "proofs";

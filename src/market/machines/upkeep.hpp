@@ -28,5 +28,8 @@ worker::Kind dial_endpoint_kind(const UpkeepParts& parts, http::Reach reach);
 // Looks at what an agent showed of its cards: seconds of computing, on a lane of its own.
 worker::Kind examine_proof_kind(const UpkeepParts& parts);
 Qualifications::DialResult dial_endpoint(const Run& run, http::Reach reach);
+// Its own endpoint first and, when that does not answer, the door: ports that are open are quicker.
+Qualifications::DialResult dial_ways(const Run& run, const std::optional<DoorPlace>& door,
+                                     http::Reach reach);
 
 }  // namespace berth::machines

@@ -6,6 +6,7 @@
 #include "base/check.hpp"
 #include "base/enum_names.hpp"
 #include "relay/settings.hpp"
+#include "rentals/rentals.hpp"
 
 namespace berth::relay {
 namespace {
@@ -47,7 +48,8 @@ api::Streamed Relay::pass(api::Call& call, const JobPath& path, const Operation&
                       fmt::format("a job that is {} serves no model", enum_name(job.state)));
     if (!job.endpoint) throw Problem(Code::conflict, "this job serves no model");
     // It was judged at READY; what may be dialled can have become less since.
-    if (reach_ == http::Reach::public_only && !http::is_public(job.endpoint->address))
+    if (reach_ == http::Reach::public_only && !job.is_by_gate &&
+        !http::is_public(job.endpoint->address))
         throw Problem(Code::conflict, "the endpoint of this job may not be dialled");
     const api::Caller& caller = call.caller;
     auto place =
@@ -89,9 +91,14 @@ http::UpstreamRequest Relay::make_request(api::Call& call, http::Endpoint endpoi
 
 JobUsage Relay::usage(api::Call& call, const JobPath& path) {
     require(database_ != nullptr, "the relay has its database before any call");
-    const auto job = database_->read(
-        [&](db::Transaction& tx) { return own(call, jobs_.find(tx, path.id, call.now)); });
-    return counters_.read(*database_, path.id, job.since);
+    std::optional<std::int64_t> carried;
+    const auto job = database_->read([&](db::Transaction& tx) {
+        carried = rentals::carried_bytes_of(tx, path.id);
+        return own(call, jobs_.find(tx, path.id, call.now));
+    });
+    JobUsage usage = counters_.read(*database_, path.id, job.since);
+    if (carried) usage.carried_bytes = wire::Decimal{*carried};
+    return usage;
 }
 
 OpenRequests::Grounds Relay::find_ended(const OpenRequests::Grounds& grounds) {

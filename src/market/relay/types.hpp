@@ -37,10 +37,11 @@ struct JobUsage {
     wire::Decimal bytes_out;
     wire::Nullable<FirstToken> first_token_ms;
     wire::Nullable<double> tokens_per_s;
+    std::optional<wire::Decimal> carried_bytes;
 };
 BOOST_DESCRIBE_STRUCT(JobUsage, (),
                       (job_id, since, requests, errors, prompt_tokens, completion_tokens, bytes_in,
-                       bytes_out, first_token_ms, tokens_per_s))
+                       bytes_out, first_token_ms, tokens_per_s, carried_bytes))
 constexpr auto wire_docs(const JobUsage*) {
     return std::to_array<wire::Doc>({
         {"since", "READY, or the reservation before that."},
@@ -55,6 +56,10 @@ constexpr auto wire_docs(const JobUsage*) {
         {"tokens_per_s",
          "Completion tokens by the time it took to make them; null while none are reported.",
          "41.5"},
+        {"carried_bytes",
+         "Of everything that went through the rental's gate, both ways; left out where the host is "
+         "reached directly.",
+         "1048576"},
     });
 }
 

@@ -1,5 +1,7 @@
 #include "rentals/blame.hpp"
 
+#include "gates/gates.hpp"
+
 namespace berth::rentals {
 namespace {
 
@@ -18,6 +20,11 @@ Blame blame_for(db::Transaction& tx, const JobTerms& terms, FailureCode code, Ti
         case FailureCode::OUT_OF_MEMORY:
         case FailureCode::ENGINE_EXITED:
         case FailureCode::PROBE_FAILED: return is_own_image ? Blame::renter : Blame::host;
+        case FailureCode::NO_GATE:
+            // Whoever has a door was given a gate.
+            if (terms.is_by_gate() && gates::doors_of_job(tx, terms.job_id).empty())
+                return Blame::nobody;
+            return is_own_image ? Blame::nobody : Blame::host;
         case FailureCode::DISK_FULL:
         case FailureCode::HOST_REJECTED:
         case FailureCode::HOST_LOST:

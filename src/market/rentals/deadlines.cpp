@@ -51,6 +51,7 @@ constexpr Deadline deadline_table[] = {
     {RUNNING, Event::engine_failed, time_up, &JobLive::engine_down_at, engine_failed_after},
     {RUNNING, Event::engine_failed, time_up, &JobLive::gpu_lost_at, engine_failed_after},
     {RUNNING, Event::host_lost, time_up, &JobLive::seen_at, host_lost_after},
+    {RUNNING, Event::gate_lost, time_up, &JobLive::uncarried_since, gate_lost_after},
 
     {STOPPING, Event::stop_overdue, time_up, &JobLive::waiting_since, stop_confirmed_within},
     {.state = STOPPING,
@@ -99,11 +100,12 @@ Duration span_of(const JobRow& job, const Span& span) {
                                             seconds(job.terms.retrieval_min_s), retrieval_max);
             },
             [&](FundedTime) {
-                return Duration(std::chrono::milliseconds(funded_ms(terms_of(job))));
+                return Duration(
+                    std::chrono::milliseconds(funded_ms(terms_of(job)) + job.live.stood_ms));
             },
             [&](FundsLowTime) {
                 const Duration all = std::chrono::milliseconds(funded_ms(terms_of(job)));
-                return all -
+                return all + std::chrono::milliseconds(job.live.stood_ms) -
                        std::min<Duration>(std::max<Duration>(all / 10, funds_low_before), all / 2);
             }},
         span);
@@ -112,7 +114,8 @@ Duration span_of(const JobRow& job, const Span& span) {
 // Whether more money would let it run for longer.
 bool is_ended_by_budget(const JobRow& job) {
     return !job.live.notice_until && job.live.meter_started_at &&
-           funded_through(terms_of(job), *job.live.meter_started_at).limit == Limit::funded_expiry;
+           funded_through(terms_of(job), *job.live.meter_started_at, job.live.stood_ms).limit ==
+               Limit::funded_expiry;
 }
 
 std::optional<Time> time_of(const Deadline& deadline, const JobRow& job, Time up_since) {

@@ -16,6 +16,7 @@ inline constexpr Duration start_expires_after = std::chrono::seconds(120);
 inline constexpr Duration progress_expected_within = std::chrono::seconds(900);
 inline constexpr Duration host_lost_after = std::chrono::seconds(300);
 inline constexpr Duration engine_failed_after = std::chrono::seconds(300);
+inline constexpr Duration gate_lost_after = std::chrono::seconds(900);
 inline constexpr Duration stop_confirmed_within = std::chrono::seconds(300);
 inline constexpr Duration retrieval_max = std::chrono::seconds(900);
 // So much of an image must come within progress_expected_within.
@@ -29,7 +30,7 @@ inline constexpr Duration funds_low_before = std::chrono::seconds(300);
 // heard from it.
 enum class Counts { all_time, time_up };
 
-// How long the budget pays; see funded_ms().
+// How long the budget pays, and as long as the meter stood; see funded_ms().
 struct FundedTime {};
 // How long it pays before little is left: a tenth of that, or five minutes where that is more, and
 // no more than half. Runs only where it is the budget that ends the job.

@@ -1,5 +1,7 @@
 #include "rentals/endpoints.hpp"
 
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "wire/wire.hpp"
 
@@ -22,6 +24,24 @@ std::vector<StoredEndpoint> endpoints_of(const std::optional<std::string>& store
 
 std::string stored(std::vector<StoredEndpoint> endpoints) {
     return wire::encode(StoredEndpoints{std::move(endpoints)});
+}
+
+std::vector<StoredEndpoint> present_endpoints(db::Transaction& tx, JobId job,
+                                              std::vector<StoredEndpoint> endpoints) {
+    const auto has_door = [](const StoredEndpoint& each) { return each.door_id.has_value(); };
+    if (std::none_of(endpoints.begin(), endpoints.end(), has_door)) return endpoints;
+    const auto doors = gates::doors_of_job(tx, job);
+    std::erase_if(endpoints, [&](StoredEndpoint& each) {
+        if (!each.door_id) return false;
+        const auto door = std::find_if(doors.begin(), doors.end(), [&](const auto& one) {
+            return one.door_id == *each.door_id;
+        });
+        if (door == doors.end()) return true;
+        each.host = door->host;
+        each.port = {door->port};
+        return false;
+    });
+    return endpoints;
 }
 
 std::string seal_endpoint_key(const crypto::Sealer& sealer, JobId job, std::string_view key,

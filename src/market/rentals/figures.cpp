@@ -60,10 +60,13 @@ const std::string find_lasting_sql =
     "AND (notice_at IS NULL OR notice_at - meter_started_at >= $3)";
 
 // An end is the host's fault when it was lost, or when its engine was down for too long or ended
-// unasked. What a workload ended by itself, which its renter may have let it, counts neither way.
+// unasked. What a workload ended by itself, which its renter may have let it, counts neither way,
+// nor does what no gate carried.
 // An interruptible run counts when it came to the horizon or was interrupted before it: what its
 // renter ended earlier says nothing of the host.
-bool is_rated(const EndedJob& job) { return job.end_reason != EndReason::workload_exited; }
+bool is_rated(const EndedJob& job) {
+    return job.end_reason != EndReason::workload_exited && job.end_reason != EndReason::gate_lost;
+}
 bool is_faulted(const EndedJob& job) {
     return job.end_reason == EndReason::host_lost || job.end_reason == EndReason::engine_failed;
 }

@@ -91,10 +91,10 @@ std::function<machines::EventFacts()> HostAgentSide::prepare(db::Transaction& tx
         return nothing;
     std::vector<EndpointProber::Question> questions;
     try {
-        const auto ready = read_ready(event, parts_.engine_tls);
+        const auto ready = read_ready(event, tls_of(job->terms));
         require_endpoints(job->terms, ready);
-        questions =
-            questions_about(job->terms, ready, open_endpoint_key(parts_.sealer, job->terms));
+        questions = questions_about(job->terms, ready, find_named_doors(tx, job->terms, ready),
+                                    open_endpoint_key(parts_.sealer, job->terms));
     } catch (const Problem&) {
         return nothing;  // event() says what is wrong with it
     }
@@ -211,18 +211,24 @@ void HostAgentSide::take_progress(const db::Context& context, HeldJob& held,
                                .progress_total = bytes(progress.total_bytes)});
 }
 
+// What goes through a gate is always between the engine and who has its key.
+EngineTls HostAgentSide::tls_of(const JobTerms& terms) const {
+    return terms.is_by_gate() ? EngineTls::required : parts_.engine_tls;
+}
+
 void HostAgentSide::take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                                const machines::EventFacts& facts) const {
-    const auto ready = read_ready(event, parts_.engine_tls);
+    const auto ready = read_ready(event, tls_of(held.job.terms));
     note_accepted(context, held);
     find(held.job.live.state, Event::ready, {});  // refused before anything else is
     require_endpoints(held.job.terms, ready);
+    const auto doors = find_named_doors(context.tx, held.job.terms, ready);
     if (facts.fault) throw Problem(Code::conflict, *facts.fault);
     JobLive& live = held.job.live;
     live.container_id = ready.container_id.value;
     live.boot_id = ready.boot_id.value;
     JobDetails details = find_details(context.tx, live.job_id);
-    details.endpoints = stored(to_store(context, ready.endpoints.value, facts.addresses));
+    details.endpoints = stored(to_store(context, ready.endpoints.value, {facts.addresses, doors}));
     details.ssh_fingerprint =
         facts.ssh_fingerprint ? facts.ssh_fingerprint : told_fingerprint(ready);
     if (const auto took = given(ready.time_to_ready)) {
@@ -291,13 +297,15 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
     if (live.meter_started_at && !is_same_workload(held, event_evidence::text_of(end.container_id),
                                                    event_evidence::text_of(end.boot_id)))
         return lose_host(context, held);
+    const auto told = funding_end(held.job);
     if (const auto runtime = given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, {.runtime_ms = runtime->value});
     if (is_metered(live.state)) {
         // An agent stops by itself where the funding ends; we may not have looked yet, or its clock
-        // may be a little ahead.
-        const Due limit = funding_end(held.job).value();
-        const Duration early = event_evidence::is_own_stop(end) ? own_stop_early : Duration{};
+        // may be a little ahead. It knows the end that it was told, before the meter stood more.
+        const bool is_own_stop = event_evidence::is_own_stop(end);
+        const Due limit = is_own_stop ? told.value() : funding_end(held.job).value();
+        const Duration early = is_own_stop ? own_stop_early : Duration{};
         if (limit.at <= context.now + early)
             parts_.lifecycle.apply(context, held, limit.event,
                                    {.at = std::min(limit.at, context.now), .reason = "funding"});

@@ -71,6 +71,7 @@ private:
     void take_progress(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     void take_ready(const db::Context& context, HeldJob& held, const JobEvent& event,
                     const machines::EventFacts& facts) const;
+    EngineTls tls_of(const JobTerms& terms) const;
     void take_usage(const db::Context& context, HeldJob& held, const JobEvent& event) const;
     void note_egress(const db::Context& context, HeldJob& held, std::int64_t sent_bytes) const;
     void take_end(const db::Context& context, HeldJob& held, const JobEvent& event) const;

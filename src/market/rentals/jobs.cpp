@@ -10,6 +10,7 @@
 #include "base/check.hpp"
 #include "base/redaction.hpp"
 #include "ledger/ledger.hpp"
+#include "rentals/carriage.hpp"
 #include "rentals/egress.hpp"
 #include "rentals/serving_jobs.hpp"
 #include "rentals/told.hpp"
@@ -33,6 +34,7 @@ constexpr Duration heartbeat_stale_after = std::chrono::seconds(90);
 HostStatus host_status(const JobRow& job, Time now) {
     const JobLive& live = job.live;
     if (!is_metered(live.state)) return HostStatus::ok;
+    if (live.uncarried_since) return HostStatus::unreachable;
     if (live.engine_down_at || live.gpu_lost_at) return HostStatus::engine_down;
     const Time seen = live.seen_at.value_or(live.meter_started_at.value());
     return now - seen > heartbeat_stale_after ? HostStatus::stale : HostStatus::ok;
@@ -180,6 +182,7 @@ Job shown(const JobRow& job, const JobDetails& details, const Present& present) 
     out.allowed_actions = allowed_actions(job, has_model, now);
     if (const auto due = next_change(job, present.up_since)) out.state_deadline = due->at;
     out.machine = machine_of(terms);
+    if (terms.is_by_gate()) out.uncarried_ms = Decimal{live.stood_ms};
     return out;
 }
 
@@ -211,13 +214,15 @@ api::Page<Job> Jobs::list(api::Call& call, const JobsQuery& query) const {
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            return shown(row, find_details(call.tx(), row.terms.job_id), present);
+            return shown(seen_with_carriage(call.tx(), row, call.now),
+                         find_details(call.tx(), row.terms.job_id), present);
         });
 }
 
 Job Jobs::show(api::Call& call, const JobPath& path) const {
-    const JobRow job = find_own(call, path.id);
+    const JobRow job = seen_with_carriage(call.tx(), find_own(call, path.id), call.now);
     Job out = shown(job, find_details(call.tx(), path.id), {call.now, up_since(call.tx())});
+    out.carried_bytes = decimal(find_carried_bytes(call.tx(), job.terms));
     out.health_events =
         machines::find_health_events(call.tx(), job.terms.machine_id, job.terms.created_at,
                                      job.live.ended_at.value_or(call.now));
@@ -266,7 +271,8 @@ JobAccess Jobs::access(api::Call& call, const JobPath& path) const {
     JobAccess out;
     out.mode = executes ? AccessMode::execution : AccessMode::retrieval;
     bool has_http = false;
-    for (const StoredEndpoint& each : endpoints_of(details.endpoints)) {
+    for (const StoredEndpoint& each :
+         present_endpoints(call.tx(), path.id, endpoints_of(details.endpoints))) {
         out.endpoints.push_back(shown_endpoint(each, executes));
         has_http = has_http || each.kind == EndpointKind::http;
         if (each.kind == EndpointKind::ssh && !out.ssh_command.value)
@@ -314,6 +320,7 @@ BudgetRaised Jobs::raise_budget(api::Call& call, const JobPath& path,
     accounts::require_allowed(call, spending);
     if (!is_before_ready(live.state) && !is_metered(live.state))
         throw Problem(Code::stop_irreversible, "the job is being stopped, or was");
+    look_at_carriage(call.context(), held.job);
     // The host stops at that time by itself, whether or not we have looked yet.
     if (const auto until = funded_through(held.job); until && *until <= call.now)
         throw Problem(Code::stop_irreversible, "what was funded is over, and the job with it");

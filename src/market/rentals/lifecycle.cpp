@@ -9,6 +9,7 @@
 #include "credits/credits.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/states.hpp"
+#include "rentals/carriage.hpp"
 #include "rentals/stray_jobs.hpp"
 #include "rentals/told.hpp"
 #include "wire/wire.hpp"
@@ -63,11 +64,11 @@ std::string meter_members(const JobRow& job) {
     if (!live.meter_started_at) return "";
     return fmt::format(
         R"(,"accepted_runtime_ms":"{}","reported_runtime_ms":"{}","charge_micro":"{}",)"
-        R"("meter_started_at":"{}","meter_stopped_at":{})",
+        R"("meter_started_at":"{}","meter_stopped_at":{}{})",
         live.accepted_ms, live.reported_ms, to_string(charge_of(job)),
         to_rfc3339(*live.meter_started_at),
-        live.meter_stopped_at ? fmt::format(R"("{}")", to_rfc3339(*live.meter_stopped_at))
-                              : "null");
+        live.meter_stopped_at ? fmt::format(R"("{}")", to_rfc3339(*live.meter_stopped_at)) : "null",
+        job.terms.is_by_gate() ? fmt::format(R"(,"uncarried_ms":"{}")", live.stood_ms) : "");
 }
 
 // Why a start did not come to READY in time: what was last seen of it.
@@ -96,7 +97,8 @@ bool was_for_nothing(const JobRow& job, const Lifecycle::Cause& cause) {
         case EndReason::custom_images_off:
         case EndReason::engine_failed:
         case EndReason::preempted:
-        case EndReason::host_lost: return false;
+        case EndReason::host_lost:
+        case EndReason::gate_lost: return false;
     }
     return false;
 }
@@ -266,11 +268,12 @@ void Lifecycle::settle(const db::Context& context, JobRow& job) const {
 
 // The first report after a midnight tells how much had run by then.
 void Lifecycle::settle_days(const db::Context& context, JobRow& job, const Report& report,
-                            Time not_after) const {
+                            Time not_after, Stands stands) const {
     const Meter meter = meter_of(job);
     Time midnight = next_midnight(job.live.settled_at.value_or(meter.started_at));
     for (; midnight <= report.at; midnight = next_midnight(midnight)) {
-        capture_day(context, job, accepted_by(meter, report, not_after, midnight), midnight);
+        capture_day(context, job, accepted_by(meter, report, not_after, midnight, stands),
+                    midnight);
         job.live.settled_at = midnight;
     }
 }
@@ -319,6 +322,8 @@ void Lifecycle::begin_cleaning(const db::Context& context, HeldJob& held) const 
 
 bool Lifecycle::pass_time(const db::Context& context, HeldJob& held, Time up_since) const {
     bool happened = false;
+    // What stood has moved the end of the funding, and may have become too long.
+    look_at_carriage(context, held.job);
     for (int i = 0; i < events_at_once_max; ++i) {
         const auto due = next_due(held.job, up_since);
         if (!due || due->at > context.now) {
@@ -366,13 +371,18 @@ void Lifecycle::accept_usage(const db::Context& context, HeldJob& held, const Us
 
 void Lifecycle::count(const db::Context& context, HeldJob& held, const Usage& usage) const {
     JobLive& live = held.job.live;
-    const Time end = funded_through(terms_of(held.job), live.meter_started_at.value()).at;
+    look_at_carriage(context, held.job);
+    const Time started = live.meter_started_at.value();
+    std::vector<Stand> stands;
+    if (live.stood_ms > 0)
+        stands = list_stands(context.tx, live.job_id, live.reported_at.value_or(started));
+    const Time end = funded_through(terms_of(held.job), started, live.stood_ms).at;
     const Report report{.at = context.now,
                         .runtime_ms = usage.runtime_ms,
                         .engine = usage.engine,
                         .renews_lease = usage.renews_lease};
-    settle_days(context, held.job, report, end);
-    const Meter meter = accept(meter_of(held.job), report, end);
+    settle_days(context, held.job, report, end, stands);
+    const Meter meter = accept(meter_of(held.job), report, end, stands);
     live.accepted_ms = meter.accepted_ms;
     live.is_paid = live.is_paid || std::chrono::milliseconds(live.accepted_ms) >= billed_enough;
     live.reported_ms = meter.reported_ms;

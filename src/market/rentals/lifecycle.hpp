@@ -76,8 +76,8 @@ public:
 private:
     void count(const db::Context& context, HeldJob& held, const Usage& usage) const;
     void settle(const db::Context& context, JobRow& job) const;
-    void settle_days(const db::Context& context, JobRow& job, const Report& report,
-                     Time not_after) const;
+    void settle_days(const db::Context& context, JobRow& job, const Report& report, Time not_after,
+                     Stands stands) const;
     void capture_day(const db::Context& context, const JobRow& job, std::int64_t runtime_ms,
                      Time midnight) const;
     void free_machine(const db::Context& context, HeldJob& held, const Cause& cause) const;

@@ -47,13 +47,35 @@ bool counts(const Meter& meter, const Report& report) {
     return is_news || turns_engine(meter, report);
 }
 
+// How much of the stands lies between two moments.
+std::int64_t stood_between(Time started_at, Stands stands, Time from, Time until) {
+    std::int64_t stood = 0;
+    for (const Stand& each : stands) {
+        const Time begin = std::max(each.from, from);
+        const Time end = std::min(each.until, until);
+        if (begin < end) stood += elapsed_ms(started_at, end) - elapsed_ms(started_at, begin);
+    }
+    return stood;
+}
+
+bool has_stood(const Meter& meter, const Report& report, Stands stands) {
+    return std::any_of(stands.begin(), stands.end(), [&](const Stand& each) {
+        return each.from < report.at && each.until > meter.reported_at;
+    });
+}
+
 // The time of ours that a report may fill: since the one before it, with what that left. What an
-// agent counted beyond the end must not fill what was left before it, so that nothing is left then.
-std::int64_t room_ms(const Meter& meter, const Report& report, Time not_after, Time by) {
+// agent counted beyond the end must not fill what was left before it, so that nothing is left then;
+// nor must what it counted while the meter stood.
+std::int64_t room_ms(const Meter& meter, const Report& report, Time not_after, Time by,
+                     Stands stands) {
     const Time end = end_of(meter, not_after);
-    const std::int64_t passed = elapsed_ms(meter.started_at, std::min(by, end)) -
-                                elapsed_ms(meter.started_at, meter.reported_at);
-    return std::max<std::int64_t>(0, passed) + (report.at > end ? 0 : meter.carry_ms);
+    const Time until = std::min(by, end);
+    const std::int64_t passed = elapsed_ms(meter.started_at, until) -
+                                elapsed_ms(meter.started_at, meter.reported_at) -
+                                stood_between(meter.started_at, stands, meter.reported_at, until);
+    const bool is_alone = report.at > end || has_stood(meter, report, stands);
+    return std::max<std::int64_t>(0, passed) + (is_alone ? 0 : meter.carry_ms);
 }
 
 }  // namespace
@@ -76,36 +98,69 @@ std::int64_t funded_ms(const Terms& terms) {
     return at_most(paid, limit_ms);
 }
 
-FundedThrough funded_through(const Terms& terms, Time meter_started_at) {
-    const std::int64_t paid_ms = funded_ms(terms);
-    const bool whole_duration = paid_ms == terms.duration_limit_s * 1000;
+FundedThrough funded_through(const Terms& terms, Time meter_started_at, std::int64_t stood_ms) {
+    const std::int64_t limit_ms = terms.duration_limit_s * 1000;
+    const std::int64_t paid_ms = std::min(funded_ms(terms) + stood_ms, limit_ms);
+    const bool whole_duration = paid_ms == limit_ms;
     const Time paid_until = meter_started_at + std::chrono::milliseconds(paid_ms);
     if (terms.available_until <= paid_until)
         return {terms.available_until, Limit::availability_ended};
     return {paid_until, whole_duration ? Limit::duration_limit : Limit::funded_expiry};
 }
 
-Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
-
-std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by) {
-    if (meter.engine_down || !counts(meter, report)) return meter.accepted_ms;
-    const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
-    return meter.accepted_ms + std::min(by_agent, room_ms(meter, report, not_after, by));
+std::int64_t stood_ms(Time meter_started_at, Stands stands) {
+    std::int64_t stood = 0;
+    for (const Stand& each : stands)
+        stood += elapsed_ms(meter_started_at, each.until) - elapsed_ms(meter_started_at, each.from);
+    return stood;
 }
 
-Meter accept(const Meter& meter, const Report& report, Time not_after) {
+std::int64_t prolonged_by(const Terms& terms, Time meter_started_at, std::int64_t stood,
+                          Stands since) {
+    for (const Stand& each : since)
+        if (each.from < funded_through(terms, meter_started_at, stood).at)
+            stood += stood_ms(meter_started_at, {&each, 1});
+    return stood;
+}
+
+Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look) {
+    Looked looked{.carriage = {.looked_until = std::max(before.looked_until, look.now)}};
+    const Time metered_until = std::min(look.meter_stopped_at.value_or(look.now), look.now);
+    for (const Gap& gap : gaps) {
+        const Time since = std::max(gap.from, look.meter_started_at);
+        const Stand stand{std::max(since + stands_after, before.looked_until),
+                          std::min(gap.until.value_or(metered_until), metered_until)};
+        if (stand.from < stand.until) looked.stands.push_back(stand);
+        if (gap.until && *gap.until <= look.now) continue;
+        looked.carriage.uncarried_since = since;
+        if (since + stands_after <= look.now) looked.carriage.stands_since = since + stands_after;
+    }
+    return looked;
+}
+
+Meter start_meter(Time now) { return {.started_at = now, .reported_at = now}; }
+
+std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by,
+                         Stands stands) {
+    if (meter.engine_down || !counts(meter, report)) return meter.accepted_ms;
+    const std::int64_t by_agent = std::max<std::int64_t>(0, report.runtime_ms - meter.reported_ms);
+    return meter.accepted_ms + std::min(by_agent, room_ms(meter, report, not_after, by, stands));
+}
+
+Meter accept(const Meter& meter, const Report& report, Time not_after, Stands stands) {
     Meter next = meter;
     const bool is_late = report.renews_lease && has_lapsed(meter, report);
     if (!counts(meter, report) && !is_late) return next;
-    next.accepted_ms = accepted_by(meter, report, not_after, report.at);
+    next.accepted_ms = accepted_by(meter, report, not_after, report.at, stands);
     next.reported_ms = std::max(meter.reported_ms, report.runtime_ms);
     next.reported_at = std::max(meter.reported_at, report.at);
     if (report.engine != EngineStatus::unknown)
         next.engine_down = report.engine == EngineStatus::down;
-    const bool leaves_nothing =
-        meter.engine_down || next.engine_down || report.at > end_of(meter, not_after);
-    const std::int64_t left =
-        room_ms(meter, report, not_after, report.at) - (next.accepted_ms - meter.accepted_ms);
+    const bool leaves_nothing = meter.engine_down || next.engine_down ||
+                                report.at > end_of(meter, not_after) ||
+                                has_stood(meter, report, stands);
+    const std::int64_t left = room_ms(meter, report, not_after, report.at, stands) -
+                              (next.accepted_ms - meter.accepted_ms);
     next.carry_ms = leaves_nothing ? 0 : std::min(carry_ms_max, left);
     return next;
 }

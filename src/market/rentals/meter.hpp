@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "base/money.hpp"
 #include "base/time.hpp"
@@ -41,12 +43,57 @@ struct FundedThrough {
     Time at;
     Limit limit = Limit::duration_limit;
 };
-FundedThrough funded_through(const Terms& terms, Time meter_started_at);
+// What the meter stood is paid for later; a duration and an availability are by the clock.
+FundedThrough funded_through(const Terms& terms, Time meter_started_at, std::int64_t stood_ms = 0);
 
 // A workload must be gone this long after its lease ran out; an agent sees to it by itself.
 inline constexpr Duration gone_after_lease = std::chrono::seconds(300);
 // Of our own time, what reports that came late have left for those after them.
 inline constexpr std::int64_t carry_ms_max = 30'000;
+
+// A time in which the meter stands: the workload runs, and nobody can reach it.
+struct Stand {
+    Time from;
+    Time until;
+
+    friend bool operator==(const Stand&, const Stand&) = default;
+};
+// In the order of time, none over another.
+using Stands = std::span<const Stand>;
+// Whole milliseconds that the meter stood, in the same steps as those that it counts.
+std::int64_t stood_ms(Time meter_started_at, Stands stands);
+// The sum with what stood since: a stand that begins when the money is over prolongs nothing.
+std::int64_t prolonged_by(const Terms& terms, Time meter_started_at, std::int64_t stood_ms,
+                          Stands since);
+
+// A time in which a job was not carried, as gates told it; open while that is so.
+struct Gap {
+    Time from;
+    std::optional<Time> until = {};
+};
+// So much of it is billed.
+inline constexpr Duration stands_after = std::chrono::seconds(60);
+
+// What was not carried, as far as it was looked at.
+struct Carriage {
+    Time looked_until;
+    std::optional<Time> uncarried_since = {};
+    std::optional<Time> stands_since = {};
+
+    friend bool operator==(const Carriage&, const Carriage&) = default;
+};
+struct Looked {
+    Carriage carriage;
+    std::vector<Stand> stands = {};  // since the look before
+};
+struct Look {
+    Time meter_started_at;
+    Time now;
+    std::optional<Time> meter_stopped_at = {};
+};
+// From all gaps that ended after the look before, or have not ended. The meter stands from a minute
+// after a gap began to its end, whoever looks and however often.
+Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look);
 
 // What a job remembers of the reports it accepted.
 struct Meter {
@@ -74,11 +121,13 @@ struct Report {
 // counter no further (sent twice, overtaken by a later one, from a clock that was set back) changes
 // nothing, so that the order and number of reports do not matter; but for one that renews a lease
 // which had lapsed: nothing that ran before it is billed later. A word about the engine always
-// counts, and nothing is billed across an engine that was down.
-Meter accept(const Meter& meter, const Report& report, Time not_after);
+// counts, and nothing is billed across an engine that was down. Of our time, what the meter stood
+// since the report before is not there to be filled, and nothing is carried across it.
+Meter accept(const Meter& meter, const Report& report, Time not_after, Stands stands = {});
 
 // Of what accept() makes of the report, how much had run by a moment before it.
-std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by);
+std::int64_t accepted_by(const Meter& meter, const Report& report, Time not_after, Time by,
+                         Stands stands = {});
 
 // Cuts everything after `at`; the earliest cut stays, and nothing is carried beyond it.
 Meter stop_meter(const Meter& meter, Time at);

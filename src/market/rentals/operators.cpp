@@ -2,6 +2,7 @@
 
 #include "audit/audit.hpp"
 #include "base/redaction.hpp"
+#include "rentals/carriage.hpp"
 #include "rentals/jobs.hpp"
 #include "wire/wire.hpp"
 
@@ -27,7 +28,8 @@ api::Page<Job> Operators::list(api::Call& call, const AdminJobsQuery& query) con
     return pager.page(
         rows, [](const JobRow& row) { return row.terms.job_id; },
         [&](const JobRow& row) {
-            Job job = shown(row, find_details(call.tx(), row.terms.job_id), present);
+            Job job = shown(seen_with_carriage(call.tx(), row, call.now),
+                            find_details(call.tx(), row.terms.job_id), present);
             job.renter_id = row.terms.renter_id;
             job.host_id = row.terms.host_id;
             return job;

@@ -37,7 +37,9 @@ std::string authority(const std::string& host, std::int64_t port) {
 Prober::Finding Prober::ask(const Question& question) const {
     const EndpointAddress& endpoint = question.endpoint;
     const std::string name = authority(endpoint.host, endpoint.port);
-    const http::Resolved resolved = http::resolve(endpoint.host, reach_);
+    const http::Resolved resolved = question.dial_host
+                                        ? http::resolve(*question.dial_host, http::Reach::anywhere)
+                                        : http::resolve(endpoint.host, reach_);
     if (resolved.addresses.empty())
         return {fmt::format("the endpoint {} cannot be used: {}", name, resolved.reason)};
     if (own_listeners_ != nullptr &&

@@ -39,6 +39,9 @@ public:
         EndpointKind kind = EndpointKind::http;
         bool serves_model = false;  // then its models are asked for as well, and must be listed
         std::optional<std::string> fingerprint = {};  // of an ssh host key, as READY told it
+        // Of a door: where its operator says that the gate is. It is dialled instead of the host,
+        // wherever it is, since no host has chosen it.
+        std::optional<std::string> dial_host = {};
     };
     struct Answers {
         std::optional<std::string> fault = {};        // why one cannot be used, as a sentence

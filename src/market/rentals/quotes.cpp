@@ -11,6 +11,7 @@
 #include "base/check.hpp"
 #include "credits/credits.hpp"
 #include "crypto/token.hpp"
+#include "gates/gates.hpp"
 #include "ledger/ledger.hpp"
 #include "ledger/settings.hpp"
 #include "machines/listing.hpp"
@@ -59,6 +60,10 @@ void check_offered(api::Call& call, const machines::Machine& machine, bool own_i
         throw Problem(Code::conflict,
                       fmt::format("{}: {}", not_available, enum_name(blockers.front())));
     }
+    if (machine.reach == agent_protocol::Reach::gate && !gates::is_any_live(call.tx(), call.now))
+        throw Problem(
+            Code::conflict,
+            fmt::format("{}: no gate is there by which it could be reached", not_available));
     if (own_image && (!machine.accepts_custom_images ||
                       !*call.settings<offers::Settings>().custom_images_enabled))
         throw Problem(Code::conflict, "the machine takes no images of renters' own");
@@ -229,6 +234,7 @@ JobRow job_of(api::Call& call, const QuoteRow& quote,
     if (const auto measured = machines::find_measured(call.tx(), machine.machine_id))
         terms.vram_bytes = measured->vram_bytes;
     terms.continent = machine.continent;
+    if (machine.reach == agent_protocol::Reach::gate) terms.reach = machine.reach;
     terms.created_at = job.live.waiting_since = call.now;
     job.live.budget = quote.budget;
     job.live.lease_seq = 1;
@@ -407,6 +413,7 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
     payload.included_disk_gib = {quote.included_disk_gib};
     payload.included_egress_gib = {quote.included_egress_gib};
     payload.start_deadline_s = {terms.start_deadline_s};
+    payload.reach = terms.reach;
     payload.profile = agent_protocol::launch_profile();
     parts_.lifecycle.commands().queue(call.context(), machine,
                                       {.kind = machines::CommandKind::start,

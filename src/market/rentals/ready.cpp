@@ -73,10 +73,34 @@ std::optional<std::string> told_fingerprint(const agent_protocol::ReadyEvidence&
     return print ? std::optional(print->value) : std::nullopt;
 }
 
-// The name of an http endpoint is never asked again: its address is fixed with it.
+std::vector<gates::JobDoor> find_named_doors(db::Transaction& tx, const JobTerms& terms,
+                                             const agent_protocol::ReadyEvidence& ready) {
+    std::vector<gates::JobDoor> doors;
+    if (!terms.is_by_gate()) return doors;
+    for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
+        auto door = gates::door_at(tx, {.machine_id = terms.machine_id,
+                                        .job_id = terms.job_id,
+                                        .name = each.name.value,
+                                        .host = each.host.value,
+                                        .port = each.port.value});
+        const auto kind =
+            each.kind == EndpointKind::ssh ? gates::DoorKind::ssh : gates::DoorKind::http;
+        if (!door || door->kind != kind)
+            throw Problem(
+                Code::conflict,
+                fmt::format("the endpoint {} is not a door of this job for '{}'",
+                            authority(each.host.value, each.port.value), each.name.value));
+        doors.push_back(std::move(*door));
+    }
+    return doors;
+}
+
+// The name of an http endpoint is never asked again: its address is fixed with it. Where a door is
+// says the gate's side.
 std::vector<StoredEndpoint> to_store(const db::Context& context,
                                      const std::vector<agent_protocol::JobEndpoint>& endpoints,
-                                     const std::vector<std::string>& addresses) {
+                                     const Seen& seen) {
+    const auto& addresses = seen.addresses;
     if (addresses.size() != endpoints.size())
         throw Problem(Code::conflict, "the endpoints were not asked; say READY again");
     std::vector<StoredEndpoint> all;
@@ -89,7 +113,10 @@ std::vector<StoredEndpoint> to_store(const db::Context& context,
                                 each.host.value,
                                 {each.port.value}};
         if (key) endpoint.tls_key = to_hex(tls_key_of(key->value));
-        if (each.kind == EndpointKind::http) endpoint.address = addresses[i];
+        if (!seen.doors.empty())
+            endpoint.door_id = seen.doors[i].door_id;
+        else if (each.kind == EndpointKind::http)
+            endpoint.address = addresses[i];
         all.push_back(std::move(endpoint));
     }
     return all;
@@ -97,6 +124,7 @@ std::vector<StoredEndpoint> to_store(const db::Context& context,
 
 std::vector<EndpointProber::Question> questions_about(const JobTerms& terms,
                                                       const agent_protocol::ReadyEvidence& ready,
+                                                      const std::vector<gates::JobDoor>& doors,
                                                       const std::string& key) {
     std::vector<EndpointProber::Question> questions;
     std::vector<StoredEndpoint> named;
@@ -108,6 +136,7 @@ std::vector<EndpointProber::Question> questions_about(const JobTerms& terms,
         if (const auto pinned = given(each.tls_key_sha256))
             question.endpoint.tls_key = tls_key_of(pinned->value);
         if (each.kind == EndpointKind::ssh) question.fingerprint = told_fingerprint(ready);
+        if (!doors.empty()) question.dial_host = doors[questions.size()].dial_host;
         questions.push_back(std::move(question));
         StoredEndpoint& stored = named.emplace_back();
         stored.kind = each.kind;

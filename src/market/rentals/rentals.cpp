@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/redaction.hpp"
+#include "rentals/carriage.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::rentals {
@@ -137,11 +138,22 @@ std::optional<TimeToReady> usual_start(db::Transaction& tx, TemplateId id, Time 
                        median(&StartRow::probe_ms)};
 }
 
-std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id) {
-    const auto job = find_job(tx, id);
+std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id, Time now) {
+    auto job = find_job(tx, id);
     if (!job) return std::nullopt;
-    return JobSummary{job->live.state, job->live.accepted_ms, charge_of(*job),
-                      job->live.evidence_head};
+    job = seen_with_carriage(tx, std::move(*job), now);
+    JobSummary summary{job->live.state, job->live.accepted_ms, charge_of(*job),
+                       job->live.evidence_head};
+    if (job->terms.is_by_gate()) summary.uncarried_ms = job->live.stood_ms;
+    summary.carried_bytes = find_carried_bytes(tx, job->terms);
+    return summary;
+}
+
+std::optional<AccountId> renter_of(db::Transaction& tx, JobId job) { return find_renter(tx, job); }
+
+std::optional<std::int64_t> carried_bytes_of(db::Transaction& tx, JobId id) {
+    const auto job = find_job(tx, id);
+    return job ? find_carried_bytes(tx, job->terms) : std::nullopt;
 }
 
 std::vector<PastJob> past_jobs(db::Transaction& tx, MachineId machine, std::int64_t rows_max) {

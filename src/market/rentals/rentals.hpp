@@ -68,8 +68,16 @@ struct JobSummary {
     std::int64_t accepted_runtime_ms = 0;
     Micro charge;
     std::optional<std::string> evidence_head;
+    // Of a job by a gate: what was not billed because it was not carried, and what was.
+    std::optional<std::int64_t> uncarried_ms = {};
+    std::optional<std::int64_t> carried_bytes = {};
 };
-std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job);
+std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job, Time now);
+
+// Whose job it is.
+std::optional<AccountId> renter_of(db::Transaction& tx, JobId job);
+// What gates carried for it, both ways; none of a job that is reached directly.
+std::optional<std::int64_t> carried_bytes_of(db::Transaction& tx, JobId job);
 
 // The machine's latest jobs, newest first, as its owner sees them.
 struct PastJob {

@@ -263,6 +263,23 @@ constexpr db::Migration history[] = {
             "ALTER TABLE jobs ADD COLUMN continent @text;"
             "CREATE INDEX jobs_open ON jobs (renter_id, job_id) WHERE state IN"
             "  ('RESERVED', 'STARTING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED');"},
+    // How the job is reached, null of jobs from before, which are so directly; what its gate did
+    // not carry; and when its meter stood for that.
+    {.feature = "rentals",
+     .number = 17,
+     .sql = "ALTER TABLE jobs ADD COLUMN reach @text;"
+            "ALTER TABLE jobs ADD COLUMN stood_ms @int NOT NULL DEFAULT 0"
+            "  CHECK (stood_ms >= 0);"
+            "ALTER TABLE jobs ADD COLUMN carriage_at @int;"
+            "ALTER TABLE jobs ADD COLUMN uncarried_since @int;"
+            "ALTER TABLE jobs ADD COLUMN stands_since @int;"
+            "CREATE TABLE job_stands ("
+            "  job_id @id NOT NULL,"
+            "  from_at @int NOT NULL,"
+            "  until_at @int NOT NULL,"
+            "  PRIMARY KEY (job_id, from_at),"
+            "  CHECK (until_at > from_at)"
+            ") @strict;"},
 };
 
 }  // namespace

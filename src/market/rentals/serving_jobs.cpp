@@ -13,10 +13,11 @@ std::string host_field(const std::string& host) {
     return bare_v6 ? "[" + host + "]" : host;
 }
 
+// Without an address where a door stands for it.
 std::optional<http::Endpoint> dialled(const StoredEndpoint& endpoint) {
     const auto address = endpoint.address ? http::parse_address(*endpoint.address) : std::nullopt;
-    if (!address) return std::nullopt;
-    http::Endpoint out{.address = *address,
+    if (!address && !endpoint.door_id) return std::nullopt;
+    http::Endpoint out{.address = address.value_or(http::Address{}),
                        .port = static_cast<std::uint16_t>(endpoint.port.value),
                        .host = host_field(endpoint.host)};
     if (endpoint.tls_key.value) {
@@ -28,12 +29,28 @@ std::optional<http::Endpoint> dialled(const StoredEndpoint& endpoint) {
     return out;
 }
 
+// Where the door is now; none when it was taken back, or is at a gate that is no address.
+std::optional<http::Endpoint> moved_to_door(db::Transaction& tx, http::Endpoint endpoint,
+                                            gates::DoorId id) {
+    const auto door = gates::find_door(tx, id);
+    const auto address = door ? http::parse_address(door->dial_host) : std::nullopt;
+    if (!address) return std::nullopt;
+    endpoint.address = *address;
+    endpoint.port = static_cast<std::uint16_t>(door->port);
+    endpoint.host = host_field(door->host);
+    return endpoint;
+}
+
 constexpr std::string_view served_columns[] = {"renter_id", "state", "template_kind", "endpoints",
                                                "endpoint_key"};
 
 }  // namespace
 
-std::vector<db::Watched> watched_of_serving_jobs() { return {{"jobs", served_columns}}; }
+std::vector<db::Watched> watched_of_serving_jobs() {
+    std::vector<db::Watched> all = gates::watched_of_doors();
+    all.push_back({"jobs", served_columns});
+    return all;
+}
 
 const StoredEndpoint* find_model_endpoint(std::optional<TemplateKind> kind,
                                           const std::vector<StoredEndpoint>& endpoints) {
@@ -55,6 +72,7 @@ struct ServingJobs::Read {
     std::string endpoint_key;
 
     std::optional<http::Endpoint> endpoint;
+    std::optional<gates::DoorId> door_id;
     std::string key;
 
     bool is_of(const ServiceRow& row) const {
@@ -64,7 +82,8 @@ struct ServingJobs::Read {
 };
 
 ServingJob ServingJobs::Kept::job() const {
-    return {renter_id, JobState::RUNNING, since, read->endpoint, read->key};
+    return {renter_id, JobState::RUNNING,         since,
+            endpoint,  endpoint ? read->key : "", read->door_id.has_value()};
 }
 
 std::optional<ServingJob> ServingJobs::find(db::Transaction& tx, JobId id, Time now) {
@@ -76,7 +95,10 @@ std::optional<ServingJob> ServingJobs::find(db::Transaction& tx, JobId id, Time 
         kept_.erase(id);
         return ServingJob{row->renter_id, row->state, since};
     }
-    const Kept kept{read(id, *row), row->renter_id, since, {tx.changes(), now}};
+    Kept kept{read(id, *row), {}, row->renter_id, since, {tx.changes(), now}};
+    kept.endpoint = kept.read->endpoint;
+    if (kept.endpoint && kept.read->door_id)
+        kept.endpoint = moved_to_door(tx, std::move(*kept.endpoint), *kept.read->door_id);
     const std::lock_guard lock(mutex_);
     if (kept_.size() >= kept_max && !kept_.contains(id)) kept_.clear();
     kept_[id] = kept;
@@ -102,7 +124,10 @@ std::shared_ptr<const ServingJobs::Read> ServingJobs::read(JobId id, const Servi
     fresh->endpoint_key = row.endpoint_key;
     const auto endpoints = endpoints_of(row.endpoints);
     const StoredEndpoint* const model = find_model_endpoint(row.template_kind, endpoints);
-    if (model != nullptr) fresh->endpoint = dialled(*model);
+    if (model != nullptr) {
+        fresh->endpoint = dialled(*model);
+        fresh->door_id = model->door_id;
+    }
     if (fresh->endpoint) fresh->key = open_endpoint_key(sealer_, id, row.endpoint_key);
     return fresh;
 }

@@ -18,9 +18,11 @@ struct ServingJob {
     AccountId renter_id;
     JobState state = JobState::RESERVED;
     Time since;  // READY, or the reservation before that
-    // The address that answered at READY and no other; none while there is no model.
+    // The address that answered at READY and no other, or where its door is now; none while there
+    // is no model.
     std::optional<http::Endpoint> endpoint = {};
-    std::string key = {};  // what the engine expects as a Bearer; empty without an endpoint
+    std::string key = {};     // what the engine expects as a Bearer; empty without an endpoint
+    bool is_by_gate = false;  // then no host has chosen the address, and any may be dialled
 };
 
 // What decides whether a job serves a model, for whom and where.
@@ -42,6 +44,7 @@ private:
     struct Read;
     struct Kept {
         std::shared_ptr<const Read> read;
+        std::optional<http::Endpoint> endpoint;
         AccountId renter_id;
         Time since;
         db::Reading reading;

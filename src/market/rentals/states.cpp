@@ -65,6 +65,7 @@ constexpr Transition table[] = {
     {READY, Event::engine_failed, STOPPING, {}, EndReason::engine_failed, ends},
     {READY, Event::preempt_notice, READY, may_notice, {}, notices},
     {READY, Event::host_lost, STOPPED, {}, EndReason::host_lost, loses},
+    {READY, Event::gate_lost, STOPPING, {}, EndReason::gate_lost, ends},
     {RUNNING, Event::renter_stop, STOPPING, {}, EndReason::renter_stop, ends},
     {RUNNING, Event::operator_stop, STOPPING, {}, EndReason::operator_stop, ends},
     {RUNNING, Event::funded_expiry, STOPPING, {}, EndReason::funded_expiry, ends},
@@ -76,6 +77,7 @@ constexpr Transition table[] = {
     {RUNNING, Event::funds_low, RUNNING},
     {RUNNING, Event::preempt_deadline, STOPPING, Guard::noticed, EndReason::preempted, ends},
     {RUNNING, Event::host_lost, STOPPED, {}, EndReason::host_lost, loses},
+    {RUNNING, Event::gate_lost, STOPPING, {}, EndReason::gate_lost, ends},
 
     {STOPPING, Event::stopped, STOPPED, {}, {}, is_done},
     {STOPPING, Event::stop_overdue, STOPPED, {}, {}, is_not_confirmed},

@@ -40,6 +40,7 @@ enum class Event {
     engine_failed,
     preempt_deadline,
     host_lost,
+    gate_lost,
     stop_overdue,
     retrieval_over,
     clean_overdue,
@@ -48,8 +49,8 @@ enum class Event {
 BOOST_DESCRIBE_ENUM(Event, start_accepted, start_rejected, ready, exited, preempt_notice, stopped,
                     cleaned, renter_stop, operator_stop, custom_images_off, serve, start_expired,
                     start_overdue, funds_low, funded_expiry, duration_limit, availability_ended,
-                    engine_failed, preempt_deadline, host_lost, stop_overdue, retrieval_over,
-                    clean_overdue, quarantined)
+                    engine_failed, preempt_deadline, host_lost, gate_lost, stop_overdue,
+                    retrieval_over, clean_overdue, quarantined)
 
 enum class EndReason {
     never_ready,
@@ -63,10 +64,11 @@ enum class EndReason {
     engine_failed,
     preempted,
     host_lost,
+    gate_lost,  // nobody's fault
 };
 BOOST_DESCRIBE_ENUM(EndReason, never_ready, renter_stop, operator_stop, custom_images_off,
                     funded_expiry, duration_limit, availability_ended, workload_exited,
-                    engine_failed, preempted, host_lost)
+                    engine_failed, preempted, host_lost, gate_lost)
 
 // What must be so for a line of the table to count.
 enum class Guard {

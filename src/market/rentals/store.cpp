@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.hpp"
+#include "gates/gates.hpp"
 
 namespace berth::rentals {
 namespace {
@@ -86,6 +87,8 @@ struct HeartbeatColumns {
     std::int64_t reported_ms = 0;
     std::optional<Time> reported_at = {};
     std::int64_t carry_ms = 0;
+    std::int64_t stood_ms = 0;
+    std::optional<Time> carriage_at = {};
     std::optional<Time> seen_at = {};
     std::optional<Time> usage_kept_at = {};
     std::int64_t evidence_count = 0;
@@ -94,9 +97,22 @@ struct HeartbeatColumns {
 };
 BOOST_DESCRIBE_STRUCT(HeartbeatColumns, (),
                       (job_id, lease_seq, lease_until, accepted_ms, reported_ms, reported_at,
-                       carry_ms, seen_at, usage_kept_at, evidence_count, evidence_head,
-                       evidence_bytes))
+                       carry_ms, stood_ms, carriage_at, seen_at, usage_kept_at, evidence_count,
+                       evidence_head, evidence_bytes))
 const db::Query<HeartbeatColumns> save_heartbeat_sql("UPDATE jobs SET {=} WHERE job_id = $1");
+
+struct StandRow {
+    Time from_at;
+    Time until_at;
+};
+BOOST_DESCRIBE_STRUCT(StandRow, (), (from_at, until_at))
+constexpr std::string_view prolong_stand_sql =
+    "UPDATE job_stands SET until_at = $3 WHERE job_id = $1 AND until_at = $2";
+constexpr std::string_view add_stand_sql =
+    "INSERT INTO job_stands (job_id, from_at, until_at) VALUES ($1, $2, $3)";
+const db::Query<StandRow> list_stands_sql(
+    "SELECT {} FROM job_stands WHERE job_id = $1 AND until_at > $2 ORDER BY from_at");
+constexpr std::string_view find_renter_sql = "SELECT renter_id FROM jobs WHERE job_id = $1";
 
 struct LifeRow {
     Time up_since;
@@ -141,13 +157,15 @@ constexpr std::string_view find_prunable_sql =
 constexpr std::string_view prune_evidence_sql =
     "DELETE FROM job_evidence WHERE (job_id, sequence) IN (SELECT job_id, sequence "
     "FROM job_evidence WHERE job_id = $1 ORDER BY sequence LIMIT $2)";
+constexpr std::string_view forget_stands_sql = "DELETE FROM job_stands WHERE job_id = $1";
 constexpr std::string_view forget_evidence_sql =
     "UPDATE jobs SET evidence_count = 0, evidence_bytes = 0 WHERE job_id = $1";
 
 HeartbeatColumns heartbeat_columns_of(const JobLive& live) {
-    return {live.job_id,        live.lease_seq,      live.lease_until,   live.accepted_ms,
-            live.reported_ms,   live.reported_at,    live.carry_ms,      live.seen_at,
-            live.usage_kept_at, live.evidence_count, live.evidence_head, live.evidence_bytes};
+    return {live.job_id,        live.lease_seq,     live.lease_until,   live.accepted_ms,
+            live.reported_ms,   live.reported_at,   live.carry_ms,      live.stood_ms,
+            live.carriage_at,   live.seen_at,       live.usage_kept_at, live.evidence_count,
+            live.evidence_head, live.evidence_bytes};
 }
 
 void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
@@ -157,6 +175,8 @@ void set_heartbeat_columns(JobLive& live, const HeartbeatColumns& columns) {
     live.reported_ms = columns.reported_ms;
     live.reported_at = columns.reported_at;
     live.carry_ms = columns.carry_ms;
+    live.stood_ms = columns.stood_ms;
+    live.carriage_at = columns.carriage_at;
     live.seen_at = columns.seen_at;
     live.usage_kept_at = columns.usage_kept_at;
     live.evidence_count = columns.evidence_count;
@@ -313,6 +333,22 @@ std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id) {
     return tx.fetch_one(find_service_sql, id);
 }
 
+std::optional<AccountId> find_renter(db::Transaction& tx, JobId id) {
+    return tx.fetch_value<AccountId>(find_renter_sql, id);
+}
+
+void add_stand(db::Transaction& tx, JobId job, const Stand& stand) {
+    if (tx.run(prolong_stand_sql, job, stand.from, stand.until).affected > 0) return;
+    tx.run(add_stand_sql, job, stand.from, stand.until);
+}
+
+std::vector<Stand> list_stands(db::Transaction& tx, JobId job, Time after) {
+    std::vector<Stand> stands;
+    for (const StandRow& row : tx.fetch(list_stands_sql, job, after))
+        stands.push_back({row.from_at, row.until_at});
+    return stands;
+}
+
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs) {
     constexpr std::size_t at_once = 64;  // in one round trip
     std::vector<bool> running;
@@ -359,6 +395,7 @@ std::int64_t count_unbilled(db::Transaction& tx, AccountId renter, Time since) {
 void note_listening(db::Transaction& tx, Time now, Duration gap) {
     tx.run(begin_listening_sql, now);
     tx.run(note_listening_sql, now, now - gap);
+    gates::note_listening(tx, now, gap);
 }
 
 Time heard_since(db::Transaction& tx, Time now, Duration gap) {
@@ -427,6 +464,7 @@ std::int64_t prune_evidence(db::Transaction& tx, Time ended_before, std::int64_t
         const std::int64_t gone = tx.run(prune_evidence_sql, id, left).affected;
         deleted += gone;
         if (gone == left) break;  // there may be more of it
+        tx.run(forget_stands_sql, id);
         tx.run(forget_evidence_sql, id);
     }
     return deleted;

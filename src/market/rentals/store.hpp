@@ -6,7 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "agent_protocol/reach.hpp"
 #include "db/db.hpp"
+#include "rentals/meter.hpp"
 #include "rentals/service_life.hpp"
 #include "rentals/types.hpp"
 
@@ -90,6 +92,9 @@ struct JobTerms {
     std::optional<std::int64_t> gpu_count = {};
     std::optional<std::int64_t> vram_bytes = {};
     std::optional<machines::Continent> continent = {};
+    std::optional<agent_protocol::Reach> reach = {};  // none: directly
+
+    bool is_by_gate() const { return reach == agent_protocol::Reach::gate; }
 };
 BOOST_DESCRIBE_STRUCT(JobTerms, (),
                       (job_id, renter_id, host_id, machine_id, key_id, quote_id, offer_id,
@@ -97,7 +102,7 @@ BOOST_DESCRIBE_STRUCT(JobTerms, (),
                        image_digest, availability_class, preemption_notice_s, asset, rate, fee_bps,
                        duration_limit_s, available_until, start_deadline_s, retrieval_min_s,
                        readiness_path, exposes, has_ssh, included_egress_gib, fence, endpoint_key,
-                       created_at, gpu_model, gpu_count, vram_bytes, continent))
+                       created_at, gpu_model, gpu_count, vram_bytes, continent, reach))
 
 // What does. One statement writes all of it.
 struct JobLive {
@@ -119,9 +124,13 @@ struct JobLive {
     std::int64_t carry_ms = 0;  // of our time until then, which no report has filled yet
     std::optional<Time> engine_down_at = {};
     std::optional<Time> gpu_lost_at = {};
-    std::optional<Time> funds_low_at = {};   // when its renter was told, of this budget
-    std::optional<Time> egress_low_at = {};  // likewise, of what it may send
-    std::optional<Time> seen_at = {};        // its last heartbeat or event
+    std::int64_t stood_ms = 0;                 // of our time; nobody was carried
+    std::optional<Time> carriage_at = {};      // when that was looked at last
+    std::optional<Time> uncarried_since = {};  // as it was then
+    std::optional<Time> stands_since = {};     // likewise
+    std::optional<Time> funds_low_at = {};     // when its renter was told, of this budget
+    std::optional<Time> egress_low_at = {};    // likewise, of what it may send
+    std::optional<Time> seen_at = {};          // its last heartbeat or event
     std::optional<std::string> boot_id = {};
     std::optional<std::string> container_id = {};
     std::optional<Time> notice_at = {};
@@ -147,10 +156,11 @@ BOOST_DESCRIBE_STRUCT(JobLive, (),
                       (job_id, state, budget, budget_version, lease_seq, lease_until, waiting_since,
                        accepted_at, pulled_bytes, meter_started_at, meter_stopped_at, accepted_ms,
                        is_paid, reported_ms, reported_at, carry_ms, engine_down_at, gpu_lost_at,
-                       funds_low_at, egress_low_at, seen_at, boot_id, container_id, notice_at,
-                       notice_until, ended_at, end_reason, unbilled_at, retrieval_until,
-                       skip_retrieval, clean_sent_at, cleaned_at, settled_at, is_settled,
-                       usage_kept_at, evidence_count, evidence_head, evidence_bytes, deadline_at))
+                       stood_ms, carriage_at, uncarried_since, stands_since, funds_low_at,
+                       egress_low_at, seen_at, boot_id, container_id, notice_at, notice_until,
+                       ended_at, end_reason, unbilled_at, retrieval_until, skip_retrieval,
+                       clean_sent_at, cleaned_at, settled_at, is_settled, usage_kept_at,
+                       evidence_count, evidence_head, evidence_bytes, deadline_at))
 
 // What only people read.
 struct JobDetails {
@@ -217,8 +227,14 @@ void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now)
 void save_egress(db::Transaction& tx, JobId job, std::int64_t bytes);
 void save_clean_error(db::Transaction& tx, JobId job, const std::optional<std::string>& why);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
+std::optional<AccountId> find_renter(db::Transaction& tx, JobId id);
 // For each of them whether it is RUNNING.
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);
+
+// When the meter of a job stood. What follows a stand at once makes it longer.
+void add_stand(db::Transaction& tx, JobId job, const Stand& stand);
+// Those that ended after this, in order.
+std::vector<Stand> list_stands(db::Transaction& tx, JobId job, Time after);
 
 // The sealed keys of jobs, by their ids, from after this one.
 struct SealedKey {

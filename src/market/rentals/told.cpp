@@ -88,7 +88,8 @@ std::vector<events::DeclaredKind> event_kinds() {
             rental_stopped,   rental_failed,        rental_closed,     rental_preemption_noticed,
             rental_funds_low, rental_engine_down,   rental_engine_up,  rental_gpu_lost,
             rental_gpu_back,  rental_budget_raised, rental_egress_low, rental_unreachable,
-            rental_reachable, hosting_started,      hosting_ended};
+            rental_reachable, rental_uncarried,     rental_carried,    hosting_started,
+            hosting_ended};
 }
 
 Tells told_by(const Transition& line) {

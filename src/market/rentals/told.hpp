@@ -172,6 +172,13 @@ inline constexpr events::Kind<SinceFacts> rental_unreachable{
 inline constexpr events::Kind<SinceFacts> rental_reachable{
     "rental.reachable", "rental", events::Audience::renter,
     "Its host is heard again, after it was not."};
+inline constexpr events::Kind<SinceFacts> rental_uncarried{
+    "rental.uncarried", "rental", events::Audience::renter,
+    "Its gate has not carried it for 60 seconds: it is out of reach and nothing is billed "
+    "meanwhile; after 900 seconds it ends."};
+inline constexpr events::Kind<SinceFacts> rental_carried{
+    "rental.carried", "rental", events::Audience::renter,
+    "Its gate carries it again, after it did not; billing goes on."};
 inline constexpr events::Kind<BudgetFacts> rental_budget_raised{
     "rental.budget_raised", "rental", events::Audience::renter, "The budget was raised."};
 inline constexpr events::Kind<EgressFacts> rental_egress_low{

@@ -177,8 +177,8 @@ constexpr auto wire_docs(const Preemption*) {
     });
 }
 
-enum class HostStatus { ok, stale, engine_down };
-BOOST_DESCRIBE_ENUM(HostStatus, ok, stale, engine_down)
+enum class HostStatus { ok, stale, engine_down, unreachable };
+BOOST_DESCRIBE_ENUM(HostStatus, ok, stale, engine_down, unreachable)
 
 enum class FailureCode {
     IMAGE_NOT_FOUND,
@@ -190,10 +190,12 @@ enum class FailureCode {
     PROBE_FAILED,
     HOST_REJECTED,
     HOST_LOST,
+    NO_GATE,
     INTERNAL,
 };
 BOOST_DESCRIBE_ENUM(FailureCode, IMAGE_NOT_FOUND, IMAGE_DIGEST_MISMATCH, PULL_TIMEOUT, DISK_FULL,
-                    OUT_OF_MEMORY, ENGINE_EXITED, PROBE_FAILED, HOST_REJECTED, HOST_LOST, INTERNAL)
+                    OUT_OF_MEMORY, ENGINE_EXITED, PROBE_FAILED, HOST_REJECTED, HOST_LOST, NO_GATE,
+                    INTERNAL)
 
 struct Failure {
     FailureCode code = FailureCode::INTERNAL;
@@ -283,6 +285,8 @@ struct Job {
     std::optional<AccountId> host_id;
     std::optional<std::vector<machines::HealthShown>> health_events;
     std::optional<MachineOfJob> machine;
+    std::optional<Decimal> uncarried_ms;
+    std::optional<Decimal> carried_bytes;
 };
 BOOST_DESCRIBE_STRUCT(Job, (),
                       (job_id, state, quote_id, offer_id, offer_version, machine_id, template_,
@@ -292,7 +296,7 @@ BOOST_DESCRIBE_STRUCT(Job, (),
                        meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
                        host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
                        progress, time_to_ready, egress, allowed_actions, state_deadline, renter_id,
-                       host_id, health_events, machine))
+                       host_id, health_events, machine, uncarried_ms, carried_bytes))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -317,8 +321,19 @@ constexpr auto wire_docs(const Job*) {
         {"host_status",
          "stale: no heartbeat lately; engine_down: not billed, because its engine or a GPU does "
          "not "
-         "answer.",
+         "answer; unreachable: its gate does not carry it, which is not billed from the 61st "
+         "second on.",
          "ok"},
+        {"uncarried_ms",
+         "For how long it was not billed because its gate did not carry it; left out where the "
+         "host "
+         "is reached directly.",
+         "0"},
+        {"carried_bytes",
+         "What went through its gate, both ways; only where one job is shown, and left out where "
+         "the "
+         "host is reached directly.",
+         "1048576"},
         {"health_events",
          "What the host told of its GPUs during the rental, the latest 20; only where one job is "
          "shown."},

@@ -30,6 +30,7 @@ bool permits(Access access, const Caller& caller) {
             return caller.credential == Credential::session &&
                    (caller.admin || caller.finance || caller.support);
         case Access::machine: return caller.credential == Credential::machine;
+        case Access::gate: return caller.credential == Credential::gate;
     }
     return false;
 }
@@ -55,6 +56,7 @@ std::string_view refusal(Access access, const Caller& caller) {
             return by_key ? "a key with the scope host, of an account that may host, is needed here"
                           : "an account that may host is needed here";
         case Access::machine: return "the signature of an enrolled machine is needed here";
+        case Access::gate: return "the signature of a gate is needed here";
         case Access::anyone:
         case Access::signed_in:
         case Access::participant: break;

@@ -18,6 +18,7 @@ enum class Credential {
     session,
     pending_session,  // signed in by mail, the second factor still missing
     machine,
+    gate,
 };
 
 // What a fresh proof of presence was given for.
@@ -57,7 +58,13 @@ enum class Access {
     support,    // an admin, or an operator for people's questions
     operator_,  // any of these
     machine,    // an enrolled host agent, by its signature
+    gate,       // a gate that the operator has added, likewise
 };
+// Programs that belong to the service: what they say is taken first, and what they sign is for one
+// request alone.
+constexpr bool is_signed(Access access) {
+    return access == Access::machine || access == Access::gate;
+}
 
 bool permits(Access access, const Caller& caller);
 // A sentence for a caller who is not permitted: which credential it would take.
@@ -102,8 +109,10 @@ public:
 struct Authenticators {
     Authenticator* accounts = nullptr;  // sessions and keys
     Authenticator* machines = nullptr;  // host agents; none while no route is for them
+    Authenticator* gates = nullptr;     // likewise
 
     Authenticator* of(Access access) const {
+        if (access == Access::gate) return gates;
         return access == Access::machine ? machines : accounts;
     }
 };

@@ -58,7 +58,7 @@ struct Service::Visit {
         : request(std::move(given)), reply(std::move(to)), exchange{request, now, id} {}
 
     http::Pool::Lane lane() const {
-        if (exchange.route().access == Access::machine) return http::Pool::Lane::first;
+        if (is_signed(exchange.route().access)) return http::Pool::Lane::first;
         return exchange.route().writes() ? http::Pool::Lane::writes : http::Pool::Lane::reads;
     }
 

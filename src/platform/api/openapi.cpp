@@ -42,6 +42,11 @@ json::object security_schemes() {
           {"scheme", "signature"},
           {"description",
            "RFC 9421 message signature by the Ed25519 key of an enrolled machine."}}},
+        {"gate",
+         {{"type", "http"},
+          {"scheme", "signature"},
+          {"description",
+           "RFC 9421 message signature by the Ed25519 key of a gate of the operator's."}}},
     };
 }
 
@@ -64,6 +69,7 @@ json::array security(Access access) {
         case Access::support:
         case Access::operator_: return {session};
         case Access::machine: return {json::object{{"hostAgent", json::array{}}}};
+        case Access::gate: return {json::object{{"gate", json::array{}}}};
     }
     return {};
 }
@@ -104,6 +110,7 @@ std::string_view who(Access access) {
             return "Needs an operator's session with TOTP (admin, finance or support); API keys "
                    "are refused.";
         case Access::machine: return "Needs the signature of an enrolled host agent.";
+        case Access::gate: return "Needs the signature of a gate.";
     }
     return "";
 }
@@ -128,7 +135,8 @@ json::array audience(const Route& route) {
         case Access::host:
         case Access::host_or_admin:
         case Access::host_to_be: return {"host"};
-        case Access::machine: return {"agent"};
+        case Access::machine:
+        case Access::gate: return {"agent"};
         case Access::admin:
         case Access::finance:
         case Access::support:
@@ -272,6 +280,7 @@ std::string_view meaning(Code code) {
         Row{Code::unsupported_protocol_version, "the protocol version is not spoken here"},
         Row{Code::unknown_command_kind, "the kind of command is not known here"},
         Row{Code::events_expired, "events after that number are no longer kept, or not there yet"},
+        Row{Code::no_gate, "no gate lives that could carry a door; try again later"},
     };
     for (const Row& row : rows)
         if (row.code == code) return row.text;

@@ -121,7 +121,7 @@ http::BodyCare Service::body_care(const http::Request& head) {
     const Entry* const entry = parts_.router.find(head.method, head.path()).entry;
     if (entry == nullptr || entry->route.access == Access::anyone) return {};
     return {.unjudged_bytes_max = unverified_body_bytes_max,
-            .goes_first = entry->route.access == Access::machine};
+            .goes_first = is_signed(entry->route.access)};
 }
 
 void Service::handle(http::Request request, http::Reply reply) {
@@ -179,7 +179,7 @@ void Service::refuse_for_queue(const Exchange& exchange, const http::Reply& repl
 }
 
 void Service::note_refusal(const Exchange& exchange) {
-    if (exchange.route().access == Access::machine) ++refused_to_machines_;
+    if (is_signed(exchange.route().access)) ++refused_to_machines_;
 }
 
 void Service::set_pool(http::Pool* pool) {
@@ -206,7 +206,7 @@ void Service::proceed(const std::shared_ptr<Visit>& visit) {
         } catch (const NothingYet& yet) {
             // A credential may end while its request waits, so that it is identified again. A
             // machine signs for one look alone, and its handler finds out whether it has left.
-            if (exchange.route().access != Access::machine)
+            if (!is_signed(exchange.route().access))
                 exchange.admitted = exchange.identified = false;
             Notifier::Waiter waiter{yet.key, exchange.moment, exchange.came + yet.at_most,
                                     visit->request.client, [this, visit](Notifier::Turn turn) {
@@ -273,9 +273,8 @@ http::Response Service::attempt(Exchange& exchange) {
     const std::string operation = known ? exchange.route().name : "unknown";
     parts_.metrics.count_request(operation, response.status, exchange.took);
     // What machines send by the thousand is told only when it was refused.
-    const bool quiet =
-        known && (exchange.route().work == Work::memory ||
-                  (exchange.route().access == Access::machine && response.status < 400));
+    const bool quiet = known && (exchange.route().work == Work::memory ||
+                                 (is_signed(exchange.route().access) && response.status < 400));
     const Level level = quiet ? Level::debug : Level::info;
     if (!is_logged(level)) return response;
     log(level, "request",
@@ -555,6 +554,7 @@ http::Response Service::refuse(const Exchange& exchange, const Problem& problem)
     if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
     if (const auto* missing = dynamic_cast<const StepUpMissing*>(&problem))
         response.headers.add(step_up_header, std::string(step_up_name(missing->purpose)));
+    if (problem.code == Code::no_gate) response.headers.add("Retry-After", "5");
     // Clients of streamed routes repeat conflicts by themselves, which helps nobody.
     if (problem.status == 409 && exchange.match.entry != nullptr && exchange.match.entry->streamed)
         response.headers.add("x-should-retry", "false");

@@ -112,10 +112,9 @@ void Service::limit_rate(const Exchange& exchange, const RateRule& rule) {
     if (&rule == &unlimited) return;
     const std::int64_t requests_max = rule.requests_max(*exchange.settings);
     const Caller& caller = exchange.caller;
-    const std::string who = rule.by == RateRule::By::address ? exchange.request.client_address
-                            : caller.credential == Credential::machine
-                                ? to_string(caller.credential_id)
-                                : to_string(caller.account);
+    const std::string who = rule.by == RateRule::By::address     ? exchange.request.client_address
+                            : is_signed(exchange.route().access) ? to_string(caller.credential_id)
+                                                                 : to_string(caller.account);
     if (!limiter_.allow(rule, who, exchange.now, requests_max)) throw Problem::rate_limited();
 }
 

@@ -36,6 +36,7 @@ constexpr std::array<CodeRow, code_count> code_table{{
     {Code::unsupported_protocol_version, "UNSUPPORTED_PROTOCOL_VERSION", 422},
     {Code::unknown_command_kind, "UNKNOWN_COMMAND_KIND", 422},
     {Code::events_expired, "EVENTS_EXPIRED", 409},
+    {Code::no_gate, "NO_GATE", 409},
 }};
 
 constexpr bool table_follows_enum() {

@@ -31,9 +31,10 @@ enum class Code {
     unsupported_protocol_version,
     unknown_command_kind,
     events_expired,
+    no_gate,
 };
 
-inline constexpr int code_count = static_cast<int>(Code::events_expired) + 1;
+inline constexpr int code_count = static_cast<int>(Code::no_gate) + 1;
 
 // The name on the wire, such as "VERSION_CONFLICT", and the HTTP status that goes with it.
 std::string_view code_name(Code code);

@@ -11,7 +11,7 @@ namespace berth::db {
 struct CensusQuestion {
     std::string_view name;  // of the metric
     std::string_view help;
-    std::string_view by;  // the column, and the metric's label
+    std::string_view by;  // the column, and the metric's label; empty: one number of all
     std::string_view from;
     std::string_view where = {};
     std::string_view amount = "COUNT(*)";

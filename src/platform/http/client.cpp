@@ -175,6 +175,10 @@ std::size_t take_header(char* data, std::size_t, std::size_t count, void* into) 
     return count;
 }
 
+int look_whether_over(void* of, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<const Outbound*>(of)->is_over() ? 1 : 0;
+}
+
 long milliseconds(Duration span) {
     // Zero would mean "no limit" to libcurl.
     const auto count = span / std::chrono::milliseconds(1);
@@ -249,6 +253,11 @@ Response CurlClient::send(const Outbound& request) {
     set(handle, CURLOPT_WRITEDATA, static_cast<void*>(&incoming));
     set(handle, CURLOPT_HEADERFUNCTION, take_header);
     set(handle, CURLOPT_HEADERDATA, static_cast<void*>(&incoming));
+    if (request.is_over) {
+        set(handle, CURLOPT_NOPROGRESS, 0L);
+        set(handle, CURLOPT_XFERINFOFUNCTION, look_whether_over);
+        set(handle, CURLOPT_XFERINFODATA, &request);
+    }
     const CURLcode code = ::curl_easy_perform(handle);
 
     if (incoming.too_large) throw TransportError("the answer is too large");

@@ -35,6 +35,9 @@ struct Outbound {
     // Over a connection of its own. libcurl repeats by itself what it sent over a kept one that
     // was closed meanwhile: not for what must not be done twice.
     bool fresh_connection = false;
+    // Asked about once a second, and whenever something came: true gives the request up, which is a
+    // TransportError. For answers without an end.
+    std::function<bool()> is_over{};
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.

@@ -219,6 +219,9 @@ Wants Connection::settle() {
         sent = flush();
     }
     if (sent && phase_ == Phase::last_answer) end();
+    if (sent && phase_ == Phase::handing_over && !unread_body_) return wants_ = Wants::hand_over;
+    // What came ahead of time was too much and is dropped: what follows would make no sense.
+    if (sent && phase_ == Phase::handing_over) phase_ = Phase::closed;
     if (phase_ == Phase::closed) return wants_ = Wants::end;
     renew_deadline();
     if (!output_.empty()) return wants_;  // as flush() has set it
@@ -336,17 +339,13 @@ void Connection::put_answer(Response response) {
     }
     incoming_.reset();
     if (response.source) return start_stream(std::move(response));
+    if (response.hand_over) return begin_hand_over(std::move(response));
     keep_alive_ = keep_alive_ && !response.close;
     const bool close = !keep_alive_ || unread_body_ || around_.draining;
     phase_ = close ? Phase::last_answer : Phase::head;
     const std::string_view body = response.shared_body ? *response.shared_body : response.body;
     const HeadOptions options{around_.date_line, body.size(), close, version_1_0_};
-    if (!append_head(output_.text, response, options)) {
-        log(Level::error, "response_unsound", {{"status", response.status}});
-        append_bare(output_.text, 500, around_.admission.refuse_request(500, peer_text_));
-        phase_ = Phase::last_answer;
-        return;
-    }
+    if (!append_head(output_.text, response, options)) return answer_unsound(response.status);
     if (head_request_ || !status_has_body(response.status)) return;
     if (body.size() <= copied_body_bytes_max) {
         output_.text += body;
@@ -354,6 +353,29 @@ void Connection::put_answer(Response response) {
         output_.body = std::move(response.body);
         output_.shared_body = std::move(response.shared_body);
     }
+}
+
+void Connection::answer_unsound(int status) {
+    log(Level::error, "response_unsound", {{"status", status}});
+    append_bare(output_.text, 500, around_.admission.refuse_request(500, peer_text_));
+    phase_ = Phase::last_answer;
+}
+
+// What the client sent behind its request stays in input_, for the next owner.
+void Connection::begin_hand_over(Response response) {
+    const HeadOptions options{.date_line = around_.date_line, .body_bytes = 0, .switched = true};
+    const bool can_switch = !version_1_0_ && !head_request_ && !unread_body_;
+    if (!can_switch || !append_head(output_.text, response, options))
+        return answer_unsound(response.status);
+    hand_over_ = std::make_unique<std::function<void(HandedOver&)>>(std::move(response.hand_over));
+    phase_ = Phase::handing_over;
+}
+
+Connection::GivenAway Connection::give_away() {
+    check(phase_ == Phase::handing_over && output_.empty(), "the answer is sent");
+    phase_ = Phase::closed;
+    input_share_.drop();
+    return {std::move(stream_), std::move(input_), std::move(*hand_over_)};
 }
 
 void Connection::start_stream(Response response) {

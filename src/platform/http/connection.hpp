@@ -16,6 +16,7 @@
 #include "http/address.hpp"
 #include "http/admission.hpp"
 #include "http/answer_queue.hpp"
+#include "http/hand_over.hpp"
 #include "http/message.hpp"
 #include "http/parse.hpp"
 #include "http/server.hpp"
@@ -42,7 +43,7 @@ struct Surroundings {
     bool draining = false;  // no request after the one in progress
 };
 
-enum class Wants { input, room, answer, end };
+enum class Wants { input, room, answer, end, hand_over };
 enum class Readiness { input, room };
 
 class Connection {
@@ -64,6 +65,14 @@ public:
     std::optional<Clock::time_point> idle_since() const;
     const Address& peer() const { return peer_; }
 
+    // After Wants::hand_over: what the next owner of the socket gets, once. This is done for then.
+    struct GivenAway {
+        Stream stream;
+        std::string ahead;
+        std::function<void(HandedOver&)> to;
+    };
+    GivenAway give_away();
+
 private:
     enum class Phase : std::uint8_t {
         head,
@@ -71,6 +80,7 @@ private:
         handling,
         streaming,
         last_answer,
+        handing_over,
         lingering,
         closed
     };
@@ -116,6 +126,8 @@ private:
     bool make_room(std::size_t input_bytes);
     void dispatch(Request request, bool unread_body = false);
     void put_answer(Response response);
+    void begin_hand_over(Response response);
+    void answer_unsound(int status);
     void start_stream(Response response);
     void begin_stream(Response head);
     bool write_stream(std::string_view bytes);
@@ -144,7 +156,8 @@ private:
     HeadScanner scanner_;
     std::unique_ptr<Incoming> incoming_;  // the request whose body is being read
     std::unique_ptr<Streamed> streamed_;  // the answer that is being streamed
-    std::unique_ptr<Streamed> over_;      // the one before, for as long as its source may be at it
+    std::unique_ptr<std::function<void(HandedOver&)>> hand_over_;
+    std::unique_ptr<Streamed> over_;  // the one before, for as long as its source may be at it
     Output output_;
     std::size_t dropped_bytes_ = 0;
 

@@ -1,15 +1,13 @@
 #include "http/dial.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "http/client.hpp"
+#include "http/socket_address.hpp"
 
 namespace berth::http {
 namespace {
@@ -20,24 +18,12 @@ using std::chrono::steady_clock;
 
 }  // namespace
 
-// An IPv4 address is dialled as itself: a host without IPv6 has no socket for its mapped form.
 DialledConnection::DialledConnection(const Address& address, std::uint16_t port, Duration total_max)
     : deadline_(steady_clock::now() + total_max) {
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    std::copy(address.bytes.begin(), address.bytes.end(), six.sin6_addr.s6_addr);
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = htons(port);
-    std::memcpy(&four.sin_addr, address.bytes.data() + 12, 4);
-    const bool is_four = IN6_IS_ADDR_V4MAPPED(&six.sin6_addr) != 0;
-    socket_ = Descriptor(
-        ::socket(is_four ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const SocketAddress place(address, port);
+    socket_ = Descriptor(::socket(place.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (socket_.number() < 0) fail_to_dial(errno);
-    const sockaddr* const place = is_four ? reinterpret_cast<const sockaddr*>(&four)
-                                          : reinterpret_cast<const sockaddr*>(&six);
-    if (::connect(socket_.number(), place, is_four ? sizeof four : sizeof six) == 0) return;
+    if (::connect(socket_.number(), place.data(), place.size()) == 0) return;
     if (errno != EINPROGRESS) fail_to_dial(errno);
     wait_for(POLLOUT);
     int error = 0;

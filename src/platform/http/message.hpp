@@ -82,6 +82,7 @@ struct Request {
 };
 
 class Source;
+struct HandedOver;
 
 struct Response {
     int status = 200;
@@ -91,6 +92,10 @@ struct Response {
     std::shared_ptr<const std::string> shared_body{};  // sent instead of `body` when set
     // Set: the answer is what this writes. It gives status and type itself; `headers` are added.
     std::shared_ptr<Source> source{};
+    // Set, with switching_status and an Upgrade field: once the head is sent, the connection itself
+    // goes to this, on its I/O thread (hand_over.hpp). Dropped uncalled when the client goes
+    // before.
+    std::function<void(HandedOver&)> hand_over{};
     std::shared_ptr<Verdict> verdict{};  // with go_on_status: the request has it when it comes back
     bool close = false;                  // the connection ends with this answer
 };

@@ -78,7 +78,8 @@ Duration tick_of(const ServerOptions& options) {
 struct Server::Shared {
     explicit Shared(ServerOptions given)
         : options(std::move(given)),
-          admission(options.connections_per_address_max, parse_blocks(options.trusted_proxies)) {}
+          admission(std::make_shared<Admission>(options.connections_per_address_max,
+                                                parse_blocks(options.trusted_proxies))) {}
 
     void load_tls();
     std::shared_ptr<const TlsContext> current_tls() {
@@ -90,7 +91,8 @@ struct Server::Shared {
     }
 
     const ServerOptions options;
-    Admission admission;
+    // Connections that were handed over may be counted for longer than the server lives.
+    const std::shared_ptr<Admission> admission;
     std::uint16_t port = 0;
     std::vector<IoLoop*> loops;
     std::atomic<std::uint64_t> accepted{0};
@@ -127,6 +129,7 @@ struct Server::IoLoop {
     void take_over(int listening_socket);
     void run();
     void accept();
+    void stop_listening();
     void welcome(Socket socket, const tcp::endpoint& peer);
     void admit(Socket socket, const Address& peer);
     bool make_room();
@@ -138,6 +141,8 @@ struct Server::IoLoop {
     void changed(const Token& token);
     void expire(std::uint32_t index);
     void release(std::uint32_t index);
+    void free_slot(std::uint32_t index);
+    void hand_over(std::uint32_t index);
     void tick();
     void drain();
 
@@ -182,9 +187,9 @@ void Server::start() {
 std::uint16_t Server::port() const { return shared_->port; }
 std::uint64_t Server::accepted() const { return shared_->accepted; }
 std::uint64_t Server::evicted() const { return shared_->evicted; }
-std::uint64_t Server::refused() const { return shared_->admission.connections_refused(); }
-std::uint64_t Server::not_understood() const { return shared_->admission.requests_refused(); }
-std::uint64_t Server::forwarded_unbelieved() const { return shared_->admission.unbelieved(); }
+std::uint64_t Server::refused() const { return shared_->admission->connections_refused(); }
+std::uint64_t Server::not_understood() const { return shared_->admission->requests_refused(); }
+std::uint64_t Server::forwarded_unbelieved() const { return shared_->admission->unbelieved(); }
 
 std::size_t Server::connections() const {
     std::size_t sum = 0;
@@ -193,6 +198,11 @@ std::size_t Server::connections() const {
 }
 
 void Server::reload_tls() { shared_->load_tls(); }
+
+void Server::stop_listening() {
+    IoLoop* const first = loops_.front().get();
+    asio::post(first->io, [first] { first->stop_listening(); });
+}
 
 void Server::stop() {
     if (std::exchange(stopped_, true)) return;
@@ -212,12 +222,12 @@ Server::IoLoop::IoLoop(Server::Shared& shared_, Handler& handler)
     : shared(shared_),
       around{.options = shared.options,
              .handler = handler,
-             .admission = shared.admission,
+             .admission = *shared.admission,
              .answers =
                  std::make_shared<AnswerQueue>([this] { asio::post(io, [this] { deliver(); }); }),
              .upstream = upstream,
              .loop = std::make_shared<http::Loop>(
-                 [this](http::Loop::Work work) { asio::post(io, std::move(work)); }),
+                 [this](http::Loop::Work work) { asio::post(io, std::move(work)); }, &io),
              .changed = [this](const Token& token) { changed(token); },
              .trusted_proxies = parse_blocks(shared.options.trusted_proxies),
              .date_line = {}} {}
@@ -233,6 +243,10 @@ void Server::IoLoop::listen() {
     const tcp::endpoint endpoint(address, options.port);
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && options.reuse_port) {
+        const int yes = 1;
+        ::setsockopt(acceptor.native_handle(), SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
+    }
     if (!error && address.is_v6() && address.is_unspecified())
         acceptor.set_option(asio::ip::v6_only(false), error);
     if (!error) acceptor.bind(endpoint, error);
@@ -258,8 +272,9 @@ void Server::IoLoop::take_over(int listening_socket) {
 
 void Server::Shared::load_tls() {
     if (!options.tls_certificate.empty()) {
-        auto given = std::make_shared<const TlsContext>(
+        auto given = std::make_shared<TlsContext>(
             TlsContext::from_pem(options.tls_certificate, options.tls_key));
+        if (!options.tls_resumption) given->forget_sessions();
         const std::lock_guard lock(tls_mutex);
         tls = std::move(given);
         return;
@@ -267,8 +282,8 @@ void Server::Shared::load_tls() {
     if (options.tls_certificate_file.empty() && options.tls_key_file.empty()) return;
     if (options.tls_certificate_file.empty() || options.tls_key_file.empty())
         throw std::invalid_argument("TLS needs both a certificate file and a key file");
-    auto fresh =
-        std::make_shared<const TlsContext>(options.tls_certificate_file, options.tls_key_file);
+    auto fresh = std::make_shared<TlsContext>(options.tls_certificate_file, options.tls_key_file);
+    if (!options.tls_resumption) fresh->forget_sessions();
     const std::lock_guard lock(tls_mutex);
     tls = std::move(fresh);
 }
@@ -288,8 +303,8 @@ void Server::IoLoop::run() {
 // is short of descriptors or memory there is a pause for some to come back.
 void Server::IoLoop::accept() {
     acceptor.async_accept(arriving, arriving_from, [this](const error_code& error) {
-        if (error == asio::error::operation_aborted || !acceptor.is_open()) return;
-        if (is_shortage(error)) {
+        if (error == asio::error::operation_aborted) return;
+        if (is_shortage(error) && acceptor.is_open()) {
             if (!std::exchange(short_of_means, true))
                 log(Level::warn, "accept_paused", {{"reason", error.message()}});
             accept_timer.expires_after(accept_pause);
@@ -299,9 +314,25 @@ void Server::IoLoop::accept() {
             return;
         }
         short_of_means = false;
+        // One may have come in just before the port was closed.
         if (!error) welcome(std::exchange(arriving, Socket(io.get_executor())), arriving_from);
-        accept();
+        if (acceptor.is_open()) accept();
     });
+}
+
+// Closing resets those who wait to be let in, so they are let in first.
+void Server::IoLoop::stop_listening() {
+    if (!acceptor.is_open()) return;
+    error_code error;
+    acceptor.cancel(error);
+    acceptor.non_blocking(true, error);
+    while (!error) {
+        Socket next(io.get_executor());
+        tcp::endpoint from;
+        acceptor.accept(next, from, error);
+        if (!error) welcome(std::move(next), from);
+    }
+    acceptor.close(error);
 }
 
 // Gives the connection to the loop with the fewest. Sockets belong to the thread of their loop, so
@@ -309,8 +340,8 @@ void Server::IoLoop::accept() {
 void Server::IoLoop::welcome(Socket socket, const tcp::endpoint& peer) {
     shared.accepted.fetch_add(1, std::memory_order_relaxed);
     const Address address = address_of(*peer.data());
-    if (!shared.admission.enter(address)) {
-        shared.admission.refuse_connection("its address has as many as it may");
+    if (!shared.admission->enter(address)) {
+        shared.admission->refuse_connection("its address has as many as it may");
         return;
     }
     IoLoop* const target = *std::min_element(
@@ -332,14 +363,14 @@ void Server::IoLoop::admit(Socket socket, const Address& peer) {
         connections.load(std::memory_order_relaxed) > shared.connections_of_loop_max();
     error_code error;
     if (full && !make_room()) {
-        shared.admission.refuse_connection("the server has as many as it may");
+        shared.admission->refuse_connection("the server has as many as it may");
         error = asio::error::no_descriptors;
     }
     if (!error) socket.set_option(tcp::no_delay(true), error);
     if (!error) socket.native_non_blocking(true, error);
     if (error || around.draining) {  // or it is gone already
         connections.fetch_sub(1, std::memory_order_relaxed);
-        shared.admission.leave(peer);
+        shared.admission->leave(peer);
         return;
     }
     const std::shared_ptr<const TlsContext> context = shared.current_tls();
@@ -347,9 +378,12 @@ void Server::IoLoop::admit(Socket socket, const Address& peer) {
     Slot& slot = slots[index];
     slot.socket = std::move(socket);
     slot.serial = ++serials;
-    slot.connection = std::make_unique<Connection>(
-        around, Stream(slot.socket.native_handle(), context.get()), peer,
-        Token{.slot = index, .request = 0, .connection = slot.serial});
+    Stream stream(slot.socket.native_handle(), context.get());
+    if (shared.options.unacknowledged_max > Duration{})
+        stream.bound_unacknowledged(shared.options.unacknowledged_max);
+    slot.connection =
+        std::make_unique<Connection>(around, std::move(stream), peer,
+                                     Token{.slot = index, .request = 0, .connection = slot.serial});
     follow(index, Wants::input);
 }
 
@@ -401,6 +435,7 @@ void Server::IoLoop::deliver() {
 void Server::IoLoop::follow(std::uint32_t index, Wants wants) {
     Slot& slot = slots[index];
     if (wants == Wants::end) return release(index);
+    if (wants == Wants::hand_over) return hand_over(index);
     if (wants == Wants::room) await(index, Readiness::room);
     if (wants == Wants::input || slot.connection->is_watching()) await(index, Readiness::input);
 }
@@ -434,14 +469,40 @@ void Server::IoLoop::expire(std::uint32_t index) {
 void Server::IoLoop::release(std::uint32_t index) {
     Slot& slot = slots[index];
     if (slot.connection == nullptr) return;
-    shared.admission.leave(slot.connection->peer());
-    slot.connection.reset();
-    slot.awaits_input = slot.awaits_room = false;
+    shared.admission->leave(slot.connection->peer());
     error_code ignored;
+    slot.connection.reset();
     slot.socket.close(ignored);
+    free_slot(index);
+}
+
+void Server::IoLoop::free_slot(std::uint32_t index) {
+    slots[index].awaits_input = slots[index].awaits_room = false;
     free_slots.push_back(index);
     connections.fetch_sub(1, std::memory_order_relaxed);
     if (around.draining && free_slots.size() == slots.size()) io.stop();
+}
+
+// The slot is free before the next owner is called, who may do anything.
+void Server::IoLoop::hand_over(std::uint32_t index) {
+    Slot& slot = slots[index];
+    Connection::GivenAway given = slot.connection->give_away();
+    const std::shared_ptr<const void> place(
+        shared.admission.get(), [admission = shared.admission, peer = slot.connection->peer()](
+                                    const void*) { admission->leave(peer); });
+    slot.connection.reset();
+    error_code error;
+    Descriptor socket(slot.socket.release(error));
+    if (error) slot.socket.close(error);
+    free_slot(index);
+    if (socket.number() < 0) return;
+    HandedOver all{Carrier(std::move(socket), std::move(given.stream), std::move(given.ahead)),
+                   around.loop, place};
+    try {
+        given.to(all);
+    } catch (const std::exception& thrown) {
+        log(Level::error, "handler_threw", {{"what", thrown.what()}});
+    }
 }
 
 // One look at every deadline, a few times in the shortest of them. It costs less than a timer for

@@ -28,6 +28,12 @@ struct ServerOptions {
     // One that listens already and is taken over; `address` and `port` say nothing then.
     int listening_socket = -1;
     std::vector<std::string> trusted_proxies{};  // addresses whose X-Forwarded-For is believed
+    // Another process of this user may listen on the same port at the same time.
+    bool reuse_port = false;
+    // Connections that last: sessions are not kept for a next time, which costs memory for each.
+    bool tls_resumption = true;
+    // Not 0: a connection is over when the peer's system has not answered ours for so long.
+    Duration unacknowledged_max{};
     std::size_t io_threads = 1;
     std::size_t connections_max = 20'000;              // then the longest idle ones go
     std::size_t connections_per_address_max = 20'000;  // proxies and loopback are not counted
@@ -64,6 +70,9 @@ public:
     // Reads the certificate and key again; connections that exist keep the old ones. Throws
     // std::invalid_argument, and goes on with what it had, when the files cannot be used.
     void reload_tls();
+
+    // Closes the port; connections stay and go on. From any thread.
+    void stop_listening();
 
     // Takes no new connections, lets requests in progress end (at most drain_max), closes the rest.
     void stop();

@@ -63,14 +63,32 @@ Transfer Stream::write(std::string_view first, std::string_view second) {
     return outcome(::sendmsg(socket_, &message, MSG_NOSIGNAL), Transfer::Status::wants_write);
 }
 
-void Stream::finish_sending() {
-    if (tls_) tls_->finish_sending();
+Transfer Stream::finish_sending() {
+    const Transfer told = tls_ ? tls_->finish_sending() : Transfer{Transfer::Status::done};
+    if (told.status == Transfer::Status::wants_write) return told;
     ::shutdown(socket_, SHUT_WR);
+    return {Transfer::Status::done};
 }
 
 void Stream::bound_unsent(int bytes) {
     if (std::exchange(unsent_bytes_max_, bytes) == bytes) return;
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+}
+
+// The system looks for itself after two thirds of it, and gives up what it sent after all of it.
+void Stream::bound_unacknowledged(Duration span) {
+    using std::chrono::milliseconds;
+    const auto set = [this](int level, int name, int value) {
+        ::setsockopt(socket_, level, name, &value, sizeof value);
+    };
+    const int third = static_cast<int>(span / std::chrono::seconds(3));
+    set(IPPROTO_TCP, TCP_USER_TIMEOUT,
+        static_cast<int>(std::chrono::duration_cast<milliseconds>(span).count()));
+    set(SOL_SOCKET, SO_KEEPALIVE, third > 0 ? 1 : 0);
+    if (third == 0) return;
+    set(IPPROTO_TCP, TCP_KEEPIDLE, 2 * third);
+    set(IPPROTO_TCP, TCP_KEEPINTVL, third);
+    set(IPPROTO_TCP, TCP_KEEPCNT, 1);
 }
 
 void Stream::reset_on_close() {

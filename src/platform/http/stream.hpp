@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/time.hpp"
 #include "http/tls.hpp"
 
 namespace berth::http {
@@ -14,14 +15,18 @@ public:
     Stream(int socket, const TlsContext* tls);  // the server's side
     Stream(int socket, const TlsContext& tls, TlsPeer peer);
 
+    bool is_tls() const { return tls_ != nullptr; }
     Transfer shake_hands();  // what a client does before all else
 
     Transfer read(std::span<char> into);
     // Writes some of `first` followed by `second`, which are not both empty.
     Transfer write(std::string_view first, std::string_view second);
-    void finish_sending();
+    // Not done: once more, when there is room for it. Who does not care may let it be.
+    Transfer finish_sending();
     // The system keeps no more than this of what the peer has not made room for.
     void bound_unsent(int bytes);
+    // Not 0: the connection breaks when the peer's system has not answered ours for so long.
+    void bound_unacknowledged(Duration span);
     void reset_on_close();  // so that an end that is not the end is not taken for one
 
 private:

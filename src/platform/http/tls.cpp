@@ -75,6 +75,14 @@ TlsContext TlsContext::for_clients() {
     return context;
 }
 
+TlsContext TlsContext::for_pins() { return TlsContext(::SSL_CTX_new(::TLS_client_method())); }
+
+void TlsContext::forget_sessions() {
+    SSL_CTX_set_session_cache_mode(native(), SSL_SESS_CACHE_OFF);
+    ::SSL_CTX_set_options(native(), SSL_OP_NO_TICKET);
+    ::SSL_CTX_set_num_tickets(native(), 0);
+}
+
 void TlsContext::Free::operator()(ssl_ctx_st* context) const { ::SSL_CTX_free(context); }
 
 TlsSession::TlsSession(const TlsContext& context, int socket)
@@ -129,10 +137,12 @@ Transfer TlsSession::write(std::string_view bytes) {
     return outcome(::SSL_write(session_.get(), bytes.data(), static_cast<int>(bytes.size())));
 }
 
-void TlsSession::finish_sending() {
+Transfer TlsSession::finish_sending() {
     ::ERR_clear_error();
-    if (::SSL_is_init_finished(session_.get()) == 1) ::SSL_shutdown(session_.get());
-    ::ERR_clear_error();
+    const int result =
+        ::SSL_is_init_finished(session_.get()) == 1 ? ::SSL_shutdown(session_.get()) : 0;
+    // 0: it is said, and the peer has not said so yet.
+    return result == 0 ? Transfer{Transfer::Status::done} : outcome(result);
 }
 
 Transfer TlsSession::outcome(int result) {

@@ -33,6 +33,8 @@ public:
     TlsContext(const std::string& certificate_file, const std::string& key_file);
     static TlsContext from_pem(const std::string& certificate, const std::string& key);
     static TlsContext for_clients();  // with the system's authorities
+    static TlsContext for_pins();     // without any, for peers that are known by their keys
+    void forget_sessions();           // none is resumed, and nothing is kept for that
     ssl_ctx_st* native() const { return context_.get(); }
 
 private:
@@ -64,7 +66,7 @@ public:
     Transfer shake_hands();
     Transfer read(std::span<char> into);
     Transfer write(std::string_view bytes);
-    void finish_sending();
+    Transfer finish_sending();  // wants_write: once more, when there is room
 
 private:
     Transfer outcome(int result);

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 
 #include "base/program.hpp"
 #include "base/version.hpp"
@@ -33,17 +34,19 @@ constexpr std::chrono::seconds end_max{45};
 constexpr std::chrono::seconds predecessor_max{10};
 constexpr std::int64_t first_balance_micro = 100'000'000;
 constexpr int ports_each = 20;
+constexpr int gate_ports = 20;  // for links, for calls, for metrics, the rest for doors
 
 struct HostPlan {
     const char* model;
     std::int64_t rate_micro_per_hour;
     bool interruptible;
+    bool behind_gate = false;  // as if it sat behind a router that lets nobody in
 };
 constexpr HostPlan plans[] = {
     {"RTX 4090", 450'000, false},
     {"RTX 3090", 180'000, true},
     {"A100 SXM 80GB", 1'250'000, false},
-    {"H100 SXM 80GB", 2'400'000, false},
+    {"H100 SXM 80GB", 2'400'000, false, true},
 };
 
 // What makes a market of one person on one machine go quickly, unless the command line says
@@ -79,6 +82,7 @@ struct Options {
     std::string bin;  // where the programs are
     std::size_t hosts = std::size(plans);
     int first_port = 0;  // of what hosts announce; 0: by the server's, so that two boxes get along
+    int gate_port = 0;   // the first of the gate's, likewise
     Words server_flags;
 };
 
@@ -195,6 +199,7 @@ private:
         if (!fs::exists(at("admin.authenticator"))) make_admin();
         keep_profile("host", host.api_key);
         if (!keep_profile("default", renter.api_key)) keep_profile("renter", renter.api_key);
+        if (needs_gate()) start_gate();
         for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
         market_->fund(renter, first_balance_micro);
         for (std::size_t i = 0; i < options_.hosts; ++i) offer(host, i);
@@ -255,6 +260,45 @@ private:
         return true;
     }
 
+    bool needs_gate() const {
+        return std::any_of(std::begin(plans), std::begin(plans) + options_.hosts,
+                           [](const HostPlan& plan) { return plan.behind_gate; });
+    }
+
+    // Made and added once, as an operator would: what the one prints is what the other is told.
+    void start_gate() {
+        const std::string folder = at("gate");
+        const std::string added = at("gate.added");
+        if (!fs::exists(added)) {
+            fs::remove_all(folder);  // what was made and not added is nobody's
+            const std::string said =
+                run_to_end({program("berth-gate"), "init", "--dir", folder, "--host", "127.0.0.1",
+                            "--link-port", std::to_string(options_.gate_port), "--call-port",
+                            std::to_string(options_.gate_port + 1), "--ports",
+                            fmt::format("{}-{}", options_.gate_port + 3,
+                                        options_.gate_port + gate_ports - 1)});
+            Words words = words_of_line(said, "berthd gates add ");
+            words.front() = program("berthd");
+            for (const std::string& flag : own_flags()) words.push_back(flag);
+            run_to_end(words);
+            write_private(added, "");
+        }
+        children_.emplace_back(
+            "the gate",
+            Words{program("berth-gate"), "run", "--dir", folder, "--server", url_, "--listen",
+                  "127.0.0.1", "--metrics", fmt::format("127.0.0.1:{}", options_.gate_port + 2),
+                  "--clock-file", at("simulated-clock")},
+            at("gate.log"));
+        await([&] { return market_->is_gate_live(); }, "the gate is not heard");
+    }
+
+    static Words words_of_line(const std::string& text, const std::string& begin) {
+        const std::size_t at = text.find(begin);
+        if (at == text.npos) throw std::runtime_error("berth-gate init: " + text);
+        std::istringstream line(text.substr(at, text.find('\n', at) - at));
+        return Words(std::istream_iterator<std::string>(line), {});
+    }
+
     std::string host_folder(std::size_t i) const { return at(fmt::format("hosts/{}", i + 1)); }
     std::string machine_of(std::size_t i) const {
         return read_private(host_folder(i) + "/machine");
@@ -267,17 +311,33 @@ private:
         const int port = options_.first_port + ports_each * static_cast<int>(i);
         if (machine_of(i).empty()) {
             write_private(state + "/token", market_->make_enrollment(host));
-            const std::string said = run_to_end(
-                {program("berth-agent"), "enroll", "--state", state + "/state", "--server", url_,
-                 "--token-file", state + "/token", "--runtime", "process", "--simulate-gpu",
-                 plans[i].model, "--mode", plans[i].interruptible ? "idle" : "dedicated",
-                 "--public-host", "127.0.0.1", "--ports",
-                 fmt::format("{}-{}", port, port + ports_each - 1)});
+            Words words{program("berth-agent"),
+                        "enroll",
+                        "--state",
+                        state + "/state",
+                        "--server",
+                        url_,
+                        "--token-file",
+                        state + "/token",
+                        "--runtime",
+                        "process",
+                        "--simulate-gpu",
+                        plans[i].model,
+                        "--mode",
+                        plans[i].interruptible ? "idle" : "dedicated",
+                        "--ports",
+                        fmt::format("{}-{}", port, port + ports_each - 1)};
+            const Words way = plans[i].behind_gate ? Words{"--gate", "always"}
+                                                   : Words{"--public-host", "127.0.0.1"};
+            words.insert(words.end(), way.begin(), way.end());
+            const std::string said = run_to_end(words);
             write_private(state + "/machine", word_behind(said, "enrolled as machine "));
         }
-        children_.emplace_back(fmt::format("host {} ({})", i + 1, plans[i].model),
-                               Words{program("berth-agent"), "run", "--state", state + "/state",
-                                     "--clock-file", at("simulated-clock")},
+        Words words{program("berth-agent"), "run",          "--state",
+                    state + "/state",       "--clock-file", at("simulated-clock")};
+        // Said here, too: the host of an older box came in without it.
+        if (plans[i].behind_gate) words.insert(words.end(), {"--gate", "always"});
+        children_.emplace_back(fmt::format("host {} ({})", i + 1, plans[i].model), words,
                                state + "/agent.log");
     }
 
@@ -306,6 +366,7 @@ private:
             "  berth rentals wait && berth rentals chat \"hello\"\n"
             "  berth rentals stop && berth rentals wait --for closed && berth rentals receipt\n"
             "  berth --profile host machines list      # the same as their host\n"
+            "  berth gates list                        # by which the H100 is reached\n"
             "  berth --profile admin admin users list  # the same as the operator\n\n"
             "The admin signs in again, when the session has ended, with a code from the newest "
             "file "
@@ -386,15 +447,17 @@ Options read_options(int count, char** words) {
             options.listen = "127.0.0.1:" + value();
         else if (word == "--host-ports")
             options.first_port = std::stoi(value());
+        else if (word == "--gate-ports")
+            options.gate_port = std::stoi(value());
         else if (word == "--hosts")
             options.hosts = std::min<std::size_t>(std::stoul(value()), std::size(plans));
         else
             options.server_flags.push_back(given);
     }
-    if (options.first_port == 0) {
-        const int port = std::stoi(options.listen.substr(options.listen.rfind(':') + 1));
+    const int port = std::stoi(options.listen.substr(options.listen.rfind(':') + 1));
+    if (options.first_port == 0)
         options.first_port = 42000 + port % 200 * ports_each * static_cast<int>(std::size(plans));
-    }
+    if (options.gate_port == 0) options.gate_port = 20000 + port % 200 * gate_ports;
     return options;
 }
 

@@ -171,4 +171,14 @@ std::size_t Market::count_offers() {
     return list ? page.items(*list).size() : 0;
 }
 
+bool Market::is_gate_live() {
+    const Reading page(send("GET", "/api/v1/gates", "", ""));
+    const auto list = page.find("items");
+    if (!list) return false;
+    const auto gates = page.items(*list);
+    return std::any_of(gates.begin(), gates.end(), [&](const Reading::Place gate) {
+        return page.text("live", gate) == "true";
+    });
+}
+
 }  // namespace berth::box

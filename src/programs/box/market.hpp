@@ -42,6 +42,7 @@ public:
     // Puts a machine that passed its test up for rent.
     void publish(const Person& host, const std::string& machine, const Terms& terms);
     std::size_t count_offers();
+    bool is_gate_live();  // any of them
 
     // The body of a good answer; throws std::runtime_error with the server's words otherwise.
     std::string send(const std::string& method, const std::string& target, const std::string& body,

@@ -346,8 +346,12 @@ constexpr Command admin_table[] = {
     reading("admin machines list", "/api/v1/admin/machines",
             &wire::type_of<hosts::AdminMachinesQuery>,
             "MACHINE=machine_id STATE=state OWNER=owner GPU=gpu_model OFFER=offer TEST=test "
-            "PUT_ASIDE=quarantined_by HEARD=last_healthy_at",
+            "REACHED=reach PUT_ASIDE=quarantined_by HEARD=last_healthy_at",
             "Everybody's machines."),
+    reading("admin gates list", "/api/v1/admin/gates", nullptr,
+            "GATE=gate_id HOST=host LIVE=live DRAINING=draining SILENT=silent_s DOORS=doors "
+            "PORTS_USED_%=ports_used_percent STREAMS=streams WHERE=continent",
+            "Gates with their load."),
     changing("admin machines act", "POST", "/api/v1/admin/machines/{id}/actions",
              &wire::type_of<hosts::MachineActionWish>, "Quarantines, releases or vouches.",
              {"expected_version", "/api/v1/hosts/machines/{id}", "version"}),

@@ -137,6 +137,11 @@ int inspect_machine(Context& context) {
         findings.push_back(
             {test != "needs_attention" && test != "retrying", "its test: " + test,
              fmt::format("berth machines test {0}, then berth machines retry-test {0}", id)});
+    // It says so only once a test has found it out.
+    if (const std::string why = machine.text("reach_why"); !why.empty())
+        findings.push_back(
+            {true, fmt::format("reached {}: {}",
+                               machine.text("reach") == "gate" ? "by a gate" : "directly", why)});
     if (is_blocked)
         for (const Reading::Place each : machine.items(*blockers))
             findings.push_back({false, machine.text(each), mend_of(machine.text(each), id)});

@@ -179,6 +179,13 @@ constexpr Command market_table[] = {
      .body = &wire::type_of<rentals::StopJob>,
      .help = "Ends a rental.",
      .preset = {"reason", "stopped by its renter"}},
+    {.words = "gates list",
+     .method = "GET",
+     .path = "/api/v1/gates",
+     .columns = "GATE=gate_id HOST=host WHERE=continent LIVE=live DRAINING=draining "
+                "LINKS=link_port CALLS=call_port",
+     .help = "Gates, by which machines without a port of their own are reached.",
+     .access = Access::anyone},
     {.words = "events",
      .help = "What happened to rentals, machines and money; what happens now with --follow.",
      .run = show_events,

@@ -317,6 +317,9 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
     if (number && name.ends_with("_bps"))
         return fmt::format("{:.2f} %", static_cast<double>(*number) / 100);
     if (number && name.ends_with("_s")) return duration_text(*number);
+    if (number && *number > 0 && name == "uncarried_ms")
+        return fmt::format("{} (not billed: the gate did not carry it)",
+                           duration_text((*number + 999) / 1000));
     if (number && name.ends_with("_ms") && *number >= 3'600'000)
         return duration_text(*number / 1000);
     if (number && name.ends_with("_ms"))

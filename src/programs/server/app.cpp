@@ -148,6 +148,7 @@ App::App(const settings::Given& given, const Clock& clock, Random& random, Overr
     api::Authenticators callers = features_->authenticators();
     if (overrides.authenticators.accounts) callers.accounts = overrides.authenticators.accounts;
     if (overrides.authenticators.machines) callers.machines = overrides.authenticators.machines;
+    if (overrides.authenticators.gates) callers.gates = overrides.authenticators.gates;
     service_ = std::make_unique<api::Service>(api::Service::Parts{
         router_, *database_, callers, clock_, random_, secrets_.cursor, metrics_, live_,
         std::move(topics), base_url_of(settings_).starts_with("https://"), secrets_.other_cursors});

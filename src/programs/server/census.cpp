@@ -24,6 +24,11 @@ struct Statement {
 
 Statement statement_of(const db::CensusQuestion& question) {
     const std::string where = question.where.empty() ? "" : " WHERE " + std::string(question.where);
+    if (question.by.empty())
+        return {question,
+                db::Query<Group>(fmt::format("SELECT {{}} FROM (SELECT '' AS label, {} AS "
+                                             "amount FROM {}{}) AS counted",
+                                             question.amount, question.from, where))};
     return {question,
             db::Query<Group>(fmt::format(
                 "SELECT {{}} FROM (SELECT {0} AS label, {1} AS amount FROM {2}{3} GROUP BY {0}) "
@@ -46,12 +51,22 @@ const std::vector<Statement>& statements() {
 
 Census::Census(db::Database& database, const Clock& clock, api::Metrics& metrics)
     : database_(database), clock_(clock) {
-    for (const auto& [question, sql] : statements())
+    for (const auto& [question, sql] : statements()) {
+        if (question.by.empty()) {
+            metrics.add_gauge(std::string(question.name), std::string(question.help),
+                              [this, name = std::string(question.name)] {
+                                  const std::lock_guard lock(mutex_);
+                                  const auto& found = counted_[name];
+                                  return found.empty() ? 0 : found.front().value;
+                              });
+            continue;
+        }
         metrics.add_gauges(std::string(question.name), std::string(question.help),
                            std::string(question.by), [this, name = std::string(question.name)] {
                                const std::lock_guard lock(mutex_);
                                return counted_[name];
                            });
+    }
     metrics.add_gauge("berth_census_age_seconds", "Since jobs, machines and the like were counted.",
                       [this] { return age_seconds(); });
     thread_ = std::thread([this] { loop(); });

@@ -17,6 +17,8 @@
 #include "four_eyes/told.hpp"
 #include "funding/told.hpp"
 #include "funding/watcher.hpp"
+#include "gates/census.hpp"
+#include "gates/keeping.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
 #include "liabilities/census.hpp"
@@ -184,6 +186,7 @@ std::vector<db::CensusQuestion> census_questions() {
     };
     add(rentals::census);
     add(machines::census);
+    add(gates::census);
     add(worker::census);
     add(mail::census);
     add(transfers::census);
@@ -232,8 +235,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                &own_listeners, prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side(), site.base_url}),
+      gates({crypto::Secret(secrets.command), secret_of(secrets.command_next), rentals::renter_of}),
       qualifications(host_agents.commands(), endpoint_reach_of(start),
-                     proof_rules.value_or(proof_rules_of(start))),
+                     proof_rules.value_or(proof_rules_of(start)), &gates),
       endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
       contract_wallets(chain != nullptr ? std::make_unique<const ContractsOnChain>(*chain)
@@ -280,6 +284,7 @@ void Features::add_routes(api::Router& router) {
     offers.add_routes(router);
     host_agents.add_routes(router);
     qualifications.add_routes(router);
+    gates.add_routes(router);
     rentals.add_routes(router);
     relay.add_routes(router);
     templates.add_routes(router);
@@ -288,7 +293,9 @@ void Features::add_routes(api::Router& router) {
 }
 
 api::Authenticators Features::authenticators() {
-    return {.accounts = &accounts.credentials(), .machines = &host_agents.credentials()};
+    return {.accounts = &accounts.credentials(),
+            .machines = &host_agents.credentials(),
+            .gates = &gates.credentials()};
 }
 
 void Features::add_chain_tasks(const TaskParts& parts, std::vector<worker::Kind>& kinds) const {
@@ -337,6 +344,7 @@ std::vector<worker::Kind> Features::tasks(const TaskParts& parts) const {
         prune("prune_webhook_deliveries",
               kept_for(parts.settings, &delivery::Settings::webhook_deliveries_kept_days,
                        delivery::prune_deliveries)),
+        prune("prune_gate_doors", gates::prune_old_doors),
         machines::sample_uptime_kind(database, clock),
         rentals::count_figures_kind({database, clock, random}),
         prune("offer_server_key",

@@ -16,6 +16,7 @@
 #include "events/registry.hpp"
 #include "four_eyes/four_eyes.hpp"
 #include "funding/watcher.hpp"
+#include "gates/desk.hpp"
 #include "geo/geo.hpp"
 #include "guests/guests.hpp"
 #include "hosts/hosts.hpp"
@@ -88,6 +89,7 @@ struct Features {
     machines::Commands commands;
     rentals::Rentals rentals;
     machines::HostAgents host_agents;
+    gates::Gates gates;
     machines::Qualifications qualifications;
     http::Reach endpoint_reach;  // of what hosts announce
     relay::Relay relay;

@@ -16,6 +16,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "four_eyes/four_eyes.hpp"
+#include "server/gate_commands.hpp"
 #include "server/secret_commands.hpp"
 #include "server/secrets.hpp"
 #include "server/settings.hpp"
@@ -149,6 +150,8 @@ std::string carry_out(const Words& request, db::Database& database, const Clock&
         return four_eyes_off({request[1], request[2], request[3]}, database, clock, random);
     if (request.size() == 2 && request[0] == reseal_word)
         return reseal(request[1], database, clock, random);
+    if (const auto order = parse_gate_order(request))
+        return carry_out(*order, database, clock, random);
     throw std::runtime_error("the server does not know this request; is it of the same version?");
 }
 

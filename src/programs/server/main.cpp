@@ -10,6 +10,7 @@
 #include "base/version.hpp"
 #include "server/chain_commands.hpp"
 #include "server/commands.hpp"
+#include "server/gate_commands.hpp"
 #include "server/ledger_check.hpp"
 #include "server/restored.hpp"
 #include "server/secret_commands.hpp"
@@ -84,6 +85,7 @@ public:
         add_chain_commands();
         add_backup_commands();
         add_admin_commands();
+        add_gates_commands();
         add_secrets_commands();
         add_treasury_commands();
     }
@@ -276,6 +278,38 @@ private:
         let(off, [this](const settings::Given& s) { return turn_four_eyes_off(s, why_); });
     }
 
+    void add_gates_commands() {
+        CLI::App& gates = add_group("gates", "by which hosts without an open port are reached");
+        CLI::App* one = gates.add_subcommand("add", "make a gate known, or say anew what it is");
+        one->add_option("--id", gate_.id, "as `berth-gate init` made it; left out: a new one");
+        one->add_option("--host", gate_.host, "its public name or address")->required();
+        one->add_option("--dial-host", gate_.dial_host,
+                        "the address at which the server reaches it [that of --host]");
+        one->add_option("--link-port", gate_.link_port, "where it takes links, by TLS")->required();
+        one->add_option("--call-port", gate_.call_port, "where it takes plain calls")->required();
+        one->add_option("--ports", gate_.ports, "of its doors [20000-32767]");
+        one->add_option("--continent", gate_.continent, "AF, AN, AS, EU, NA, OC or SA");
+        one->add_option("--public-key", gate_.public_key, "by which its reports are checked")
+            ->required();
+        one->add_option("--tls-key-sha256", gate_.tls_key_sha256, "of the key that agents pin")
+            ->required();
+        let_gate(one, "add");
+        add(gates, "list", "print all gates and what they do", list_gates);
+        CLI::App* drain = gates.add_subcommand("drain", "give it no new doors");
+        drain->add_option("ID", gate_.id, "of the gate")->required();
+        let_gate(drain, "drain");
+        CLI::App* gone = gates.add_subcommand("remove", "take its word no more");
+        gone->add_option("ID", gate_.id, "of the gate")->required();
+        gone->add_flag("--force", gate_.force, "also while doors are open, which then move");
+        let_gate(gone, "remove");
+    }
+    void let_gate(CLI::App* command, const char* verb) {
+        let(command, [this, verb](const settings::Given& s) {
+            gate_.verb = verb;
+            return order_gate(s, gate_);
+        });
+    }
+
     void add_secrets_commands() {
         CLI::App& secrets = add_group("secrets", "the keys in the folder of --secrets");
         CLI::App* rotate = secrets.add_subcommand(
@@ -339,6 +373,7 @@ private:
     RetireOptions retire_;
     ResolveOptions resolve_;
     TreasuryOrder order_;
+    GateOrder gate_;
     std::string file_;
     std::string keys_file_;
     std::string audit_file_;

@@ -3,6 +3,7 @@
 #include "api/idempotency.hpp"
 #include "audit/audit.hpp"
 #include "events/keeping.hpp"
+#include "gates/operate.hpp"
 #include "ledger/ledger.hpp"
 #include "machines/machine.hpp"
 #include "server/features.hpp"
@@ -22,9 +23,10 @@ std::vector<db::Migration> schema() {
           funding::migrations,     transfers::migrations,      billing::migrations,
           liabilities::migrations, tickets::migrations,        admin::migrations,
           treasury::migrations,    rentals::migrations,        relay::migrations,
-          machines::migrations,    offers::migrations,         catalog::migrations,
-          four_eyes::migrations,   closing::migrations,        recovery::migrations,
-          credits::migrations,     events::migrations,         delivery::migrations})
+          machines::migrations,    gates::migrations,          offers::migrations,
+          catalog::migrations,     four_eyes::migrations,      closing::migrations,
+          recovery::migrations,    credits::migrations,        events::migrations,
+          delivery::migrations})
         all.insert(all.end(), history.begin(), history.end());
     return all;
 }

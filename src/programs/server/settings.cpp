@@ -16,6 +16,7 @@
 #include "delivery/settings.hpp"
 #include "four_eyes/settings.hpp"
 #include "funding/settings.hpp"
+#include "gates/settings.hpp"
 #include "ledger/settings.hpp"
 #include "liabilities/settings.hpp"
 #include "machines/settings.hpp"
@@ -120,6 +121,7 @@ const settings::Registry& registry() {
                                               .add<recovery::Settings>()
                                               .add<chain::Settings>()
                                               .add<machines::Settings>()
+                                              .add<gates::Settings>()
                                               .add<offers::Settings>()
                                               .add<rentals::Settings>()
                                               .add<relay::Settings>()

@@ -3,6 +3,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "agent_protocol/structured.hpp"
 #include "base/check.hpp"
+#include "base/enum_names.hpp"
 #include "base/json_text.hpp"
 #include "wire/document.hpp"
 #include "wire/open.hpp"
@@ -35,8 +36,11 @@ struct LooseOrders {
     std::vector<wire::Object> commands;
     std::vector<Lease> leases;
     std::optional<std::vector<std::string>> warnings;
+    std::optional<std::string> reach;
+    std::optional<std::string> reach_why;
 };
-BOOST_DESCRIBE_STRUCT(LooseOrders, (), (server_time, fence, commands, leases, warnings))
+BOOST_DESCRIBE_STRUCT(LooseOrders, (),
+                      (server_time, fence, commands, leases, warnings, reach, reach_why))
 
 // What every command has whatever its kind, and what tells whether it is for us.
 struct CommandHead {
@@ -71,7 +75,9 @@ std::optional<AgentOrders> read_orders(std::string_view json) {
                        loose->fence.value,
                        {},
                        std::move(loose->leases),
-                       loose->warnings.value_or(std::vector<std::string>())};
+                       loose->warnings.value_or(std::vector<std::string>()),
+                       loose->reach ? parse_enum<Reach>(*loose->reach) : std::nullopt,
+                       loose->reach_why};
     for (const wire::Object& command : loose->commands) orders.commands.push_back(command.text);
     return orders;
 }

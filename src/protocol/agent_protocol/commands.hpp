@@ -21,6 +21,7 @@ public:
 
     const crypto::Ed25519PublicKey& public_key() const { return public_key_; }
     const std::string& id() const { return id_; }
+    const crypto::Ed25519Key& key() const { return key_; }  // tickets are signed by it too
     // Gives the command its key_id and signature.
     void sign(Command& command) const;
 
@@ -40,6 +41,8 @@ struct AgentOrders {
     std::vector<std::string> commands;
     std::vector<Lease> leases;
     std::vector<std::string> warnings;
+    std::optional<Reach> reach = {};  // how the server reaches this machine, and why so
+    std::optional<std::string> reach_why = {};
 };
 std::optional<AgentOrders> read_orders(std::string_view json);
 // The answer as its struct, members that are not known left out; empty when one is missing.

@@ -48,6 +48,10 @@ constexpr auto wire_docs(const ManifestGpu*) {
     });
 }
 
+// What the owner wants of gates, where that is anything.
+enum class GateWish { always, never };
+BOOST_DESCRIBE_ENUM(GateWish, always, never)
+
 struct Manifest {
     wire::Text<1, 64> architecture;
     wire::Text<1, 128> kernel;
@@ -58,10 +62,11 @@ struct Manifest {
     wire::Nullable<wire::Integer<1, 65536>> cpu_cores;
     RuntimeKind runtime_kind = RuntimeKind::container;
     wire::List<ManifestGpu, 0, gpus_max> gpus;
+    std::optional<GateWish> gate = {};
 };
 BOOST_DESCRIBE_STRUCT(Manifest, (),
                       (architecture, kernel, driver_version, runtime, cuda_max, cpu_model,
-                       cpu_cores, runtime_kind, gpus))
+                       cpu_cores, runtime_kind, gpus, gate))
 constexpr auto wire_docs(const Manifest*) {
     return std::to_array<wire::Doc>({
         {"architecture", "Of the processor.", "x86_64"},
@@ -75,6 +80,10 @@ constexpr auto wire_docs(const Manifest*) {
         {"runtime_kind",
          "How jobs run: in containers, as processes of engines on the host, or not at all."},
         {"gpus", "The devices, in the order of their bus addresses."},
+        {"gate",
+         "Whether the owner wants jobs to be reached by a gate always, or never; left out: where "
+         "the machine's own ports do not answer from outside.",
+         "always"},
     });
 }
 

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "agent_protocol/gate_ticket.hpp"
 #include "agent_protocol/proof.hpp"
 #include "agent_protocol/types.hpp"
 #include "base/check.hpp"
@@ -138,10 +139,21 @@ constexpr Message testing[] = {
     to_agent<TestJudged>("TestJudged", "The answer, 202."),
 };
 
+constexpr Message doors[] = {
+    to_server<WantDoors>("WantDoors",
+                         "`POST /api/v1/host-agent/doors`, before a job or test that is reached by "
+                         "a gate, every five minutes while it lasts, and when it is over."),
+    to_agent<DoorsGiven>("DoorsGiven", "The answer, 200."),
+    to_agent<Ticket>("Ticket",
+                     "What `ticket` of DoorsGiven holds, for the gate to read; the agent shows its "
+                     "text as it came."),
+    to_agent<LinkLine>("LinkLine", "A line of the gate's answer to `POST /v1/link`."),
+};
+
 constexpr Chapter all[] = {
     {"Coming in", coming_in},          {"Heartbeats and orders", beating},
     {"What commands carry", commands}, {"Events and their evidence", events},
-    {"The machine test", testing},
+    {"The machine test", testing},     {"Doors of a gate", doors},
 };
 
 // "must be a UUID" as a noun.

@@ -4,6 +4,7 @@
 
 #include <boost/describe.hpp>
 
+#include "agent_protocol/reach.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -88,8 +89,11 @@ struct Orders {
     std::vector<Command> commands;
     std::vector<Lease> leases;
     std::vector<std::string> warnings;
+    std::optional<Reach> reach = {};
+    std::optional<std::string> reach_why = {};
 };
-BOOST_DESCRIBE_STRUCT(Orders, (), (server_time, fence, commands, leases, warnings))
+BOOST_DESCRIBE_STRUCT(Orders, (),
+                      (server_time, fence, commands, leases, warnings, reach, reach_why))
 constexpr auto wire_docs(const Orders*) {
     return std::to_array<wire::Doc>({
         {"server_time", "By the server's clock."},
@@ -98,6 +102,9 @@ constexpr auto wire_docs(const Orders*) {
         {"leases", "Of the jobs the machine holds; heartbeats grant new ones."},
         {"warnings", "For the host's log: what looks wrong and changed nothing.",
          "sent_at is 90 s behind our clock"},
+        {"reach", "How jobs on the machine are reached, as its last test found.", "gate"},
+        {"reach_why", "Why so, for the owner.",
+         "Its own ports did not answer from outside; a gate leads to it."},
     });
 }
 

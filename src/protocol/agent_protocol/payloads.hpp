@@ -10,6 +10,7 @@
 
 #include "agent_protocol/evidence.hpp"
 #include "agent_protocol/orders.hpp"
+#include "agent_protocol/reach.hpp"
 #include "wire/open.hpp"
 
 namespace berth::agent_protocol {
@@ -139,13 +140,14 @@ struct StartPayload {
     wire::Count included_egress_gib;
     wire::Count start_deadline_s;
     LaunchProfile profile;
+    std::optional<Reach> reach;
 };
 BOOST_DESCRIBE_STRUCT(StartPayload, (),
                       (job_id, lease_seq, budget_version, budget_micro, funded_through,
                        rate_micro_per_hour, duration_limit_s, image_digest, command, template_, env,
                        exposes, readiness_path, gpu_count, ssh_public_key, endpoint_api_key,
-                       hub_token, included_disk_gib, included_egress_gib, start_deadline_s,
-                       profile))
+                       hub_token, included_disk_gib, included_egress_gib, start_deadline_s, profile,
+                       reach))
 constexpr auto wire_docs(const StartPayload*) {
     return std::to_array<wire::Doc>({
         {"job_id", "The job, as beside the payload."},
@@ -190,6 +192,10 @@ constexpr auto wire_docs(const StartPayload*) {
         {"profile",
          "What it must run under. A profile other than the mandatory one is refused with "
          "HOST_REJECTED."},
+        {"reach",
+         "How the job is to be reached: at ports of the host, or by doors of a gate; left out: "
+         "direct.",
+         "direct"},
     });
 }
 

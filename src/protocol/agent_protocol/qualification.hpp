@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent_protocol/evidence.hpp"
+#include "agent_protocol/reach.hpp"
 #include "wire/rules.hpp"
 #include "wire/type.hpp"
 
@@ -38,8 +39,9 @@ struct QualifyPayload {
     std::string seed;
     std::string endpoint_token;
     TestLimits limits;
+    std::optional<Reach> reach = {};
 };
-BOOST_DESCRIBE_STRUCT(QualifyPayload, (), (run_id, seed, endpoint_token, limits))
+BOOST_DESCRIBE_STRUCT(QualifyPayload, (), (run_id, seed, endpoint_token, limits, reach))
 constexpr auto wire_docs(const QualifyPayload*) {
     return std::to_array<wire::Doc>({
         {"run_id", "To be named in the address of the result."},
@@ -47,6 +49,10 @@ constexpr auto wire_docs(const QualifyPayload*) {
         {"endpoint_token", "The whole body of GET /berth-endpoint at the announced endpoint.",
          "5e884898da28047151d0e56f8dc62927"},
         {"limits", "What is asked for at least."},
+        {"reach",
+         "gate: a gate may lead to the machine. The agent asks for a door of the kind test and "
+         "names it in the result beside its own endpoint. direct, or left out: no door.",
+         "gate"},
     });
 }
 
@@ -127,14 +133,18 @@ struct TestResult {
     wire::List<Check, 0, checks_max> checks;
     Measurements measurements;
     wire::Nullable<AnnouncedEndpoint> endpoint;
+    std::optional<AnnouncedEndpoint> door = {};
 };
-BOOST_DESCRIBE_STRUCT(TestResult, (), (fence, checks, measurements, endpoint))
+BOOST_DESCRIBE_STRUCT(TestResult, (), (fence, checks, measurements, endpoint, door))
 constexpr auto wire_docs(const TestResult*) {
     return std::to_array<wire::Doc>({
         {"fence", "The highest one the agent knows.", "3"},
         {"checks", "Each once, the cheap ones first."},
         {"measurements", "What could be measured; the rest is left out and is never 0."},
-        {"endpoint", "Where jobs could be reached from outside; null when nowhere."},
+        {"endpoint", "Where jobs could be reached from outside without a gate; null when nowhere."},
+        {"door",
+         "The gate's host and the port of the test's door, which leads to the same token. It is "
+         "dialled when the endpoint does not answer."},
     });
 }
 

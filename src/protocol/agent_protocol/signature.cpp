@@ -13,9 +13,12 @@ namespace {
 constexpr std::array<std::string_view, 5> component_names{"@method", "@authority", "@path",
                                                           "@query", "content-digest"};
 constexpr std::string_view algorithm = "ed25519";
-constexpr std::string_view tag = "berth-agent";
 constexpr std::string_view label = "sig";
 constexpr std::size_t nonce_random_bytes = 18;
+
+constexpr std::string_view tag_of(Signer signer) {
+    return signer == Signer::machine ? "berth-agent" : "berth-gate";
+}
 
 // The list of names with its parameters.
 InnerList profile(Parameters parameters) {
@@ -55,7 +58,8 @@ const Value* find_parameter(const Parameters& parameters, std::string_view key) 
     return nullptr;
 }
 
-std::optional<SignatureFault> read_parameters(const Parameters& parameters, RequestSignature& out) {
+std::optional<SignatureFault> read_parameters(const Parameters& parameters, Signer signer,
+                                              RequestSignature& out) {
     constexpr std::size_t count = 5;
     if (parameters.size() != count) return SignatureFault::parameters;
     const auto* created = find_parameter<std::int64_t>(parameters, "created");
@@ -66,20 +70,20 @@ std::optional<SignatureFault> read_parameters(const Parameters& parameters, Requ
     if (created == nullptr || nonce == nullptr || key_id == nullptr || alg == nullptr ||
         named_tag == nullptr)
         return SignatureFault::parameters;
-    const auto machine = parse_uuid(*key_id);
-    if (!machine || *alg != algorithm || *named_tag != tag) return SignatureFault::parameters;
+    const auto id = parse_uuid(*key_id);
+    if (!id || *alg != algorithm || *named_tag != tag_of(signer)) return SignatureFault::parameters;
     if (nonce->empty() || nonce->size() > nonce_letters_max) return SignatureFault::parameters;
     // Fits: an integer of a structured field has at most fifteen digits.
     constexpr std::int64_t seconds_max = 253'402'300'799;  // the end of the year 9999
     if (*created < 0 || *created > seconds_max) return SignatureFault::created;
-    out.machine = {*machine};
+    out.key_id = *id;
     out.created = Time{*created * 1'000'000};
     out.nonce = *nonce;
     return std::nullopt;
 }
 
-std::optional<SignatureFault> read_input(std::string_view text, RequestSignature& out,
-                                         std::string& key) {
+std::optional<SignatureFault> read_input(std::string_view text, Signer signer,
+                                         RequestSignature& out, std::string& key) {
     const auto dictionary = parse_dictionary(text);
     if (!dictionary) return SignatureFault::malformed;
     if (dictionary->size() != 1) return SignatureFault::signatures;
@@ -89,7 +93,7 @@ std::optional<SignatureFault> read_input(std::string_view text, RequestSignature
     if (!has_our_components(*list)) return SignatureFault::components;
     key = member.key;
     out.parameters = text.substr(key.size() + 1);  // the text is the one spelling of it
-    return read_parameters(list->parameters, out);
+    return read_parameters(list->parameters, signer, out);
 }
 
 // The bytes of the one member of a dictionary.
@@ -140,11 +144,14 @@ SignedParts parts_of(const http::Request& request, const std::string& authority)
     return {request.method, authority, request.path(), request.query()};
 }
 
-std::string_view describe(SignatureFault fault) {
+std::string_view describe(SignatureFault fault, Signer signer) {
+    const bool is_gate = signer == Signer::gate;
     switch (fault) {
         case SignatureFault::missing:
-            return "a machine's signature is required: Signature, Signature-Input and "
-                   "Content-Digest";
+            return is_gate ? "a gate's signature is required: Signature, Signature-Input and "
+                             "Content-Digest"
+                           : "a machine's signature is required: Signature, Signature-Input and "
+                             "Content-Digest";
         case SignatureFault::repeated:
             return "Signature, Signature-Input and Content-Digest must each be given once";
         case SignatureFault::malformed:
@@ -154,17 +161,22 @@ std::string_view describe(SignatureFault fault) {
             return "the signature must cover \"@method\" \"@authority\" \"@path\" \"@query\" "
                    "\"content-digest\", in this order";
         case SignatureFault::parameters:
-            return "the signature's parameters must be created, nonce, keyid (the machine id), "
-                   "alg=\"ed25519\", tag=\"berth-agent\", and no other";
+            return is_gate
+                       ? "the signature's parameters must be created, nonce, keyid (the gate id), "
+                         "alg=\"ed25519\", tag=\"berth-gate\", and no other"
+                       : "the signature's parameters must be created, nonce, keyid (the machine "
+                         "id), alg=\"ed25519\", tag=\"berth-agent\", and no other";
         case SignatureFault::created:
             return "the signature's created is too far from our clock; see the Date field";
         case SignatureFault::digest: return "Content-Digest is not that of the body";
-        case SignatureFault::signature: return "the signature is not by this machine's key";
+        case SignatureFault::signature:
+            return is_gate ? "the signature is not by this gate's key"
+                           : "the signature is not by this machine's key";
     }
     return "the signature is not good";
 }
 
-ParsedSignature parse_signature(const http::Headers& headers) {
+ParsedSignature parse_signature(const http::Headers& headers, Signer signer) {
     ParsedSignature parsed;
     const auto input = headers.find("Signature-Input");
     const auto signature = headers.find("Signature");
@@ -178,7 +190,7 @@ ParsedSignature parse_signature(const http::Headers& headers) {
     if (parsed.fault) return parsed;
 
     std::string key;
-    parsed.fault = read_input(*input, parsed.value, key);
+    parsed.fault = read_input(*input, signer, parsed.value, key);
     if (!parsed.fault) parsed.fault = read_bytes(*signature, key, parsed.value.signature);
     if (parsed.fault) return parsed;
     Bytes hash;
@@ -213,9 +225,9 @@ SignatureFields RequestSigner::sign(const SignedParts& parts, std::string_view b
     signature.digest = content_digest(body);
     const InnerList list = profile({{"created", moment.created.micros / 1'000'000},
                                     {"nonce", std::string(moment.nonce)},
-                                    {"keyid", to_string(machine_)},
+                                    {"keyid", to_string(key_id_)},
                                     {"alg", std::string(algorithm)},
-                                    {"tag", std::string(tag)}});
+                                    {"tag", std::string(tag_of(signer_))}});
     signature.parameters = write(list);
     const FieldItem bytes{ByteSequence{key_.sign(base_of(signature, parts))}, {}};
     return {.content_digest = signature.digest,

@@ -1,14 +1,16 @@
-// HTTP message signatures (RFC 9421) between host agents and the server, in one strict profile:
+// HTTP message signatures (RFC 9421) by which host agents and gates speak to the server, and agents
+// to gates, in one strict profile:
 //
 //     Content-Digest: sha-256=:…:
 //     Signature-Input: sig=("@method" "@authority" "@path" "@query" "content-digest")
 //         ;created=1790000000;nonce="…";keyid="<machine id>";alg="ed25519";tag="berth-agent"
+//                                       (of a gate: keyid="<gate id>" and tag="berth-gate")
 //     Signature: sig=:…:
 //
 // One signature, these components in this order, these parameters in any (libraries differ), in the
 // spelling that structured.hpp writes. Everything else is refused: there is nothing to negotiate
-// and so nothing to talk a verifier into. Whether a nonce was seen before, and whose key belongs to
-// a machine, is for the caller to know.
+// and so nothing to talk a verifier into. Whether a nonce was seen before (used_nonces.hpp), and
+// whose key belongs to a machine or gate, is for the caller to know.
 #pragma once
 
 #include <optional>
@@ -16,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "agent_protocol/reach.hpp"
 #include "base/ids.hpp"
 #include "base/time.hpp"
 #include "crypto/ed25519.hpp"
@@ -62,11 +65,14 @@ enum class SignatureFault {
     digest,
     signature,
 };
-std::string_view describe(SignatureFault fault);  // a sentence for the one who signed
+// Who signs; the tag says it, so that nothing signed as one can be shown as the other.
+enum class Signer { machine, gate };
+std::string_view describe(SignatureFault fault,
+                          Signer signer = Signer::machine);  // a sentence for the one who signed
 
 // A signature that has the form of the profile; who made it is not known yet.
 struct RequestSignature {
-    MachineId machine;
+    Uuid key_id;  // of the machine or the gate
     Time created;
     std::string nonce;
     std::string parameters;  // as signed
@@ -78,7 +84,7 @@ struct ParsedSignature {
     std::optional<SignatureFault> fault;
     RequestSignature value;
 };
-ParsedSignature parse_signature(const http::Headers& headers);
+ParsedSignature parse_signature(const http::Headers& headers, Signer signer = Signer::machine);
 
 // Three questions, of which the last costs a hundred times as much as the others together. All of
 // them have to be asked; a body that was not read has no digest, and is refused for that anyway.
@@ -94,11 +100,13 @@ struct SignatureFields {
     std::string signature;
 };
 
-// The agent's side.
+// The side of the agent, or of the gate.
 class RequestSigner {
 public:
     RequestSigner(MachineId machine, crypto::Ed25519Key key)
-        : machine_(machine), key_(std::move(key)) {}
+        : key_id_(machine.uuid), signer_(Signer::machine), key_(std::move(key)) {}
+    RequestSigner(GateId gate, crypto::Ed25519Key key)
+        : key_id_(gate.uuid), signer_(Signer::gate), key_(std::move(key)) {}
 
     struct Moment {
         Time created;  // by the server's clock, as far as the agent knows it
@@ -109,11 +117,12 @@ public:
     // Adds the three fields. The address must be http or https with a host.
     void sign(http::Outbound& request, const Moment& moment) const;
 
-    MachineId machine() const { return machine_; }
+    const Uuid& key_id() const { return key_id_; }
     const crypto::Ed25519Key& key() const { return key_; }
 
 private:
-    MachineId machine_;
+    Uuid key_id_;
+    Signer signer_;
     crypto::Ed25519Key key_;
 };
 

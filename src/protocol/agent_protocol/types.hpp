@@ -5,6 +5,7 @@
 
 #include "agent_protocol/events.hpp"
 #include "agent_protocol/evidence.hpp"
+#include "agent_protocol/gate.hpp"
 #include "agent_protocol/heartbeat.hpp"
 #include "agent_protocol/manifest.hpp"
 #include "agent_protocol/orders.hpp"

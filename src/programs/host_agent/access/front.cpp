@@ -119,7 +119,7 @@ std::string TlsFront::open(const Opening& opening) {
         const std::string key = opening.folder + "/tls.key";
         const Bytes hash = http::make_self_signed(certificate, key);
         shut(opening.port);
-        Door door{listen_at(options_.address, opening.port),
+        Door door{listen_at(opening.is_by_gate ? "127.0.0.1" : options_.address, opening.port),
                   {.port = opening.port,
                    .local_port = opening.local_port,
                    .shown_sha256 = to_hex(crypto::sha256("Bearer " + opening.key)),

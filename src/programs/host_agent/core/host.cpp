@@ -38,7 +38,8 @@ std::optional<std::int64_t> memory_line(std::string_view name) {
 
 }  // namespace
 
-agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime) {
+agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime,
+                                       std::optional<agent_protocol::GateWish> gate) {
     const gpu::Inventory inventory = gpus.inventory();
     utsname system{};
     ::uname(&system);
@@ -53,6 +54,7 @@ agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime) {
     manifest.cpu_cores = wire::Integer<1, 65536>{cpu_cores()};
     manifest.runtime_kind = runtime.kind();
     manifest.gpus.value = inventory.gpus;
+    manifest.gate = gate;
     return manifest;
 }
 

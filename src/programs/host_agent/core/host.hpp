@@ -11,7 +11,8 @@
 
 namespace berth::host_agent {
 
-agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime);
+agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime,
+                                       std::optional<agent_protocol::GateWish> gate);
 
 struct DiskSpace {
     std::int64_t total_bytes = 0;

@@ -90,6 +90,11 @@ http::Response Link::attempt(const Call& call) {
                            .ca_file = ca_file_};
     request.headers.add("User-Agent", user_agent("berth-agent"));
     if (!call.body.empty()) request.headers.add("Content-Type", call.content_type);
+    sign(request);
+    return client_.send(request);
+}
+
+void Link::sign(http::Outbound& request) {
     std::string seed;
     {
         const std::lock_guard lock(mutex_);
@@ -97,7 +102,6 @@ http::Response Link::attempt(const Call& call) {
     }
     agent_protocol::RequestSigner(machine_, key_of(seed))
         .sign(request, {created(), agent_protocol::make_nonce(random_)});
-    return client_.send(request);
 }
 
 Time Link::created() const { return {clock_.since_boot().count() + offset_us_.load()}; }

@@ -37,6 +37,8 @@ public:
 
     // Throws http::TransportError when no answer came.
     http::Response send(const Call& call);
+    // As this machine, for another who knows its key: a gate. Adds the fields of a signature.
+    void sign(http::Outbound& request);
     // From the next call on.
     void use_key(const std::string& seed);
 

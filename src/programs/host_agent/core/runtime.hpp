@@ -62,6 +62,8 @@ struct Workload {
     std::map<std::string, std::string> secrets;
     std::optional<std::string> ssh_public_key;
     std::int64_t ssh_port = 0;  // of the host, open to the world; 0 without a key
+    // The world comes by a gate, and to loopback alone: nothing of it is open to anybody else.
+    bool is_by_gate = false;
     std::vector<Serve> serves;
     Limits limits;
     std::vector<GpuName> gpus;
@@ -189,6 +191,7 @@ public:
         std::int64_t local_port = 0;  // on loopback: where the workload listens
         std::string key;              // to be shown as a bearer token, and passed on
         std::string folder;           // of the job
+        bool is_by_gate = false;      // the world comes to loopback
     };
     // SHA-256 of the TLS public key, in hex. Throws RuntimeError INTERNAL when the port is taken.
     virtual std::string open(const Opening& opening) = 0;

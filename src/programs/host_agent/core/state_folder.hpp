@@ -29,10 +29,13 @@ struct Settings {
     std::optional<std::string> driver_root;                // where the driver's files are
     std::optional<std::string> allow_registry;             // see parse_registries()
     std::optional<wire::Integer<1, 1'000'000>> store_gib;  // what images may take
+    // What its owner wants of gates; empty: what the server finds.
+    std::optional<agent_protocol::GateWish> gate;
+    std::optional<bool> gate_tls;  // calls to a gate by TLS alone
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (mode, public_host, port_first, port_last, runtime, simulate_gpu, engines,
-                       ca_file, gpus, driver_root, allow_registry, store_gib))
+                       ca_file, gpus, driver_root, allow_registry, store_gib, gate, gate_tls))
 
 struct Identity {
     wire::Constant<1> format;

@@ -95,6 +95,11 @@ private:
     void wait_for_answer_of_ready();
     void open_doors();
     void close_doors();
+    // The doors of a gate, where the world comes by one.
+    void want_doors_of_gate();
+    void want_way_to_files();
+    std::optional<std::vector<DoorPlace>> places() const;
+    bool has_moved() const;
     void start_probing();
     bool has_engine_to_tell() const;
     void tell_usage();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/open.hpp"
+
 namespace berth::host_agent {
 
 using agent_protocol::EndpointKind;
@@ -9,20 +11,22 @@ using agent_protocol::HostText;
 using agent_protocol::JobEndpoint;
 using agent_protocol::Name;
 
-std::string ready_evidence(const JobRecord& record, const std::string& public_host,
+std::string ready_evidence(const JobRecord& record, const std::vector<DoorPlace>& places,
                            const ReadyTimes& times) {
+    auto place = places.begin();
     agent_protocol::ReadyEvidence said;
     said.container_id.value = record.container_id;
     said.boot_id.value = record.boot_id;
     for (const Announced& door : record.doors) {
         JobEndpoint& endpoint = said.endpoints.value.emplace_back();
-        endpoint = {EndpointKind::http, {door.name}, {public_host}, {door.port.value}, {}};
+        endpoint = {EndpointKind::http, {door.name}, {place->host}, {place->port}, {}};
+        ++place;
         if (!door.tls_key_sha256.empty())
             endpoint.tls_key_sha256.emplace(wire::Text<64, 71>{door.tls_key_sha256});
     }
     if (record.ssh_port.value != 0)
         said.endpoints.value.push_back(
-            {EndpointKind::ssh, {"ssh"}, {public_host}, {record.ssh_port.value}, {}});
+            {EndpointKind::ssh, {"ssh"}, {place->host}, {place->port}, {}});
     auto& fingerprint = said.ssh_host_key_fingerprint.emplace();
     if (record.ssh_host_key_fingerprint)
         fingerprint = wire::Text<1, 200>{*record.ssh_host_key_fingerprint};
@@ -31,6 +35,17 @@ std::string ready_evidence(const JobRecord& record, const std::string& public_ho
                                     {times.load_ms},
                                     {std::max<std::int64_t>(0, times.all_ms - times.load_ms)}});
     return wire::encode(said);
+}
+
+std::vector<DoorPlace> places_told(const std::string& event) {
+    std::vector<DoorPlace> places;
+    const auto said = wire::read_known<agent_protocol::JobEvent>(event);
+    const auto ready =
+        said ? wire::read_known<agent_protocol::ReadyEvidence>(said->evidence.text) : std::nullopt;
+    if (!ready) return places;
+    for (const JobEndpoint& endpoint : ready->endpoints.value)
+        places.push_back({endpoint.host.value, endpoint.port.value});
+    return places;
 }
 
 std::string end_evidence(const JobRecord& record, const Look& look, const EndDetails& details) {

@@ -19,8 +19,8 @@ BOOST_DESCRIBE_STRUCT(Unsent, (), (kind, body))
 // An http endpoint as READY announced it.
 struct Announced {
     std::string name;
-    wire::Count port;
-    wire::Count local_port;
+    wire::Count port;            // where the world comes to; with a gate, on loopback
+    wire::Count local_port;      // where the workload listens
     std::string tls_key_sha256;  // empty: without TLS
 };
 BOOST_DESCRIBE_STRUCT(Announced, (), (name, port, local_port, tls_key_sha256))
@@ -57,12 +57,15 @@ struct JobRecord {
     wire::Count since_boot_us;
     std::string saved_boot_id;
     std::vector<Unsent> unsent;
+    std::optional<agent_protocol::Reach> reach;  // left out: at ports of this host
+
+    bool is_by_gate() const { return reach == agent_protocol::Reach::gate; }
 };
 BOOST_DESCRIBE_STRUCT(JobRecord, (),
                       (format, job_id, phase, start, doors, ssh_port, container_id, boot_id,
                        ready_us, runtime_ms, reported_ms, ssh_host_key_fingerprint, funded_through,
                        lease_expires_at, owners_end, stop_reason, is_noticed, noticed_at,
-                       is_clean_wanted, server_time, since_boot_us, saved_boot_id, unsent))
+                       is_clean_wanted, server_time, since_boot_us, saved_boot_id, unsent, reach))
 
 // The folders of jobs in the agent's, each with its record.
 class JobRecords {

@@ -32,6 +32,12 @@ std::string readiness_path(const agent_protocol::StartPayload& order, JobKind ki
     return kind == JobKind::model ? "/v1/models" : "/";
 }
 
+// What answers here and is reached from nowhere is not the engine's fault, nor the host's.
+[[noreturn]] void throw_not_ready(bool answers, const std::string& trouble) {
+    if (!answers) throw RuntimeError("PROBE_FAILED", "The engine did not answer in time.");
+    throw RuntimeError("NO_GATE", trouble.empty() ? "No gate led to the host in time." : trouble);
+}
+
 }  // namespace
 
 void Job::run() {
@@ -146,26 +152,73 @@ void Job::tell_progress(agent_protocol::ProgressStep step, const Progress& progr
 
 // Also after a restart: with the ports and keys that READY announced.
 void Job::open_doors() {
-    if (context_.front == nullptr || are_doors_open_) return;
-    are_doors_open_ = true;
-    Lock lock(mutex_);
-    std::vector<Announced> doors = record_.doors;
-    lock.unlock();
-    for (Announced& door : doors)
-        door.tls_key_sha256 = context_.front->open({.name = door.name,
-                                                    .port = door.port.value,
-                                                    .local_port = door.local_port.value,
-                                                    .key = workload_.secrets.at("BERTH_API_KEY"),
-                                                    .folder = workload_.folder});
-    lock.lock();
-    record_.doors = std::move(doors);
-    save();
+    const JobRecord before = record();
+    Front* const front = context_.front_of(before);
+    if (front != nullptr && !std::exchange(are_doors_open_, true)) {
+        std::vector<Announced> doors = before.doors;
+        for (Announced& door : doors)
+            door.tls_key_sha256 = front->open({.name = door.name,
+                                               .port = door.port.value,
+                                               .local_port = door.local_port.value,
+                                               .key = workload_.secrets.at("BERTH_API_KEY"),
+                                               .folder = workload_.folder,
+                                               .is_by_gate = before.is_by_gate()});
+        const Lock lock(mutex_);
+        record_.doors = std::move(doors);
+        save();
+    }
+    want_doors_of_gate();
 }
 
 void Job::close_doors() {
     if (!are_doors_open_) return;
     are_doors_open_ = false;
-    for (const Announced& door : record().doors) context_.front->close(door.port.value);
+    const JobRecord now = record();
+    for (const Announced& door : now.doors) context_.front_of(now)->close(door.port.value);
+}
+
+// ---- Where the world comes by a gate
+
+void Job::want_doors_of_gate() {
+    const JobRecord now = record();
+    if (!now.is_by_gate()) return;
+    std::vector<LocalDoor> doors;
+    for (const Announced& door : now.doors)
+        doors.push_back({door.name, agent_protocol::DoorKind::http, door.port.value});
+    if (now.ssh_port.value != 0)
+        doors.push_back({"ssh", agent_protocol::DoorKind::ssh, now.ssh_port.value});
+    context_.gate.want(id_, doors);
+}
+
+// Once the workload has ended there is what it left, for who has a key.
+void Job::want_way_to_files() {
+    const JobRecord now = record();
+    if (!now.is_by_gate()) return;
+    if (now.ssh_port.value == 0 || now.container_id.empty() || now.is_clean_wanted)
+        return context_.gate.give_back(id_);
+    context_.gate.want(id_, {{"ssh", agent_protocol::DoorKind::ssh, now.ssh_port.value}});
+}
+
+// Where the world finds the job, its doors before its SSH; empty while no gate leads to it.
+std::optional<std::vector<DoorPlace>> Job::places() const {
+    const JobRecord now = record();
+    if (now.doors.empty() && now.ssh_port.value == 0) return std::vector<DoorPlace>();
+    if (now.is_by_gate()) return context_.gate.places(id_);
+    std::vector<DoorPlace> places;
+    for (const Announced& door : now.doors)
+        places.push_back({context_.settings.public_host, door.port.value});
+    if (now.ssh_port.value != 0)
+        places.push_back({context_.settings.public_host, now.ssh_port.value});
+    return places;
+}
+
+// Whether READY, which the server has not taken yet, names doors that are elsewhere by now.
+bool Job::has_moved() const {
+    if (!record().is_by_gate()) return false;
+    const auto now = places();
+    const Lock lock(mutex_);
+    const auto told = outbox_.body_of("READY");
+    return now && told && places_told(*told) != *now;
 }
 
 // Until the engine answers; then READY is on its way and it is for the server to say yes.
@@ -189,18 +242,18 @@ void Job::wait_until_ready(steady_clock::time_point began, std::int64_t pull_ms)
                 return is_answering(context_.client,
                                     {door.local_port.value, path, order_->endpoint_api_key});
             });
+        const auto places = this->places();
         lock.lock();
         if (look.status != Look::Status::running) return end(look, false);
-        if (answers || is_told) {
+        if ((answers && places) || is_told) {
             if (!is_told)
                 queue("READY",
-                      ready_evidence(record_, context_.settings.public_host,
+                      ready_evidence(record_, *places,
                                      {pull_ms, load_ms.value_or(0), milliseconds_since(began)}));
             lock.unlock();
             return wait_for_answer_of_ready();
         }
-        if (steady_clock::now() >= give_up)
-            throw RuntimeError("PROBE_FAILED", "The engine did not answer in time.");
+        if (steady_clock::now() >= give_up) throw_not_ready(answers, context_.gate.trouble());
         if (steady_clock::now() - told_at >= progress_every) {
             told_at = steady_clock::now();
             tell_progress(listens ? ProgressStep::probe : ProgressStep::load, {});
@@ -216,9 +269,13 @@ void Job::wait_for_answer_of_ready() {
         if (!pause(lock, look_every)) return;
         lock.unlock();
         const Look look = this->look();
+        const bool is_elsewhere = has_moved();
         lock.lock();
-        if (look.status != Look::Status::running && state_ == HostJobState::preparing)
-            return end(look, false);
+        if (state_ != HostJobState::preparing) return;
+        if (look.status != Look::Status::running) return end(look, false);
+        if (!is_elsewhere) continue;
+        outbox_.drop("READY");  // and said anew
+        return save();
     }
 }
 
@@ -350,6 +407,7 @@ void Job::stop_workload() {
 void Job::wait_for_clean() {
     close_doors();
     if (origin_ == Origin::disk && !record().is_clean_wanted) let_files_be_fetched();
+    want_way_to_files();
     Lock lock(mutex_);
     changed_.wait(lock, [this] { return ends_ || record_.is_clean_wanted; });
     if (ends_) return;
@@ -369,6 +427,7 @@ void Job::let_files_be_fetched() {
 // A wipe that cannot be shown is told as such: the server puts the machine aside, and asks again.
 void Job::clean_up() {
     prober_.reset();
+    context_.gate.give_back(id_);
     Lock lock(mutex_);
     if (!outbox_.has("CLEANED")) {
         lock.unlock();

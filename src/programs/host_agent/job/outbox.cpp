@@ -35,6 +35,12 @@ bool Outbox::has(const std::string& kind) const {
                        [&](const Unsent& event) { return event.kind == kind; });
 }
 
+std::optional<std::string> Outbox::body_of(const std::string& kind) const {
+    for (const Unsent& event : unsent_)
+        if (event.kind == kind) return event.body;
+    return std::nullopt;
+}
+
 void Outbox::drop(const std::string& kind) {
     std::erase_if(unsent_, [&](const Unsent& event) { return event.kind == kind; });
 }

@@ -31,6 +31,7 @@ public:
                       std::optional<bool> is_engine_down = {});
     // Of those that must arrive.
     bool has(const std::string& kind) const;
+    std::optional<std::string> body_of(const std::string& kind) const;  // as it is sent
     void drop(const std::string& kind);
     // Whether this may be told now and is not on its way.
     bool lacks_engine(bool is_down, Moment now) const;

@@ -51,6 +51,7 @@ Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload
             workload.secrets[name] = *order.hub_token.value;
     workload.ssh_public_key = order.ssh_public_key.value;
     workload.ssh_port = record.ssh_port.value;
+    workload.is_by_gate = record.is_by_gate();
     for (const Announced& door : record.doors)
         for (const agent_protocol::Exposed& exposed : order.exposes)
             if (exposed.name == door.name)

@@ -9,6 +9,7 @@
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
 #include "base/version.hpp"
+#include "host_agent/core/reach_words.hpp"
 #include "host_agent/job/evidence.hpp"
 #include "host_agent/program/power_limit.hpp"
 
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 using agent_protocol::AgentOrders;
 using std::chrono::steady_clock;
 
-constexpr Duration commands_wait = 30s;
+constexpr Duration commands_wait = 25s;  // routers forget who is silent for longer
 constexpr Duration backoff_max = 30s;
 constexpr int beats_between_manifests = 3;
 constexpr std::size_t reason_bytes_max = 200;  // what the server takes
@@ -65,11 +66,15 @@ Agent::Agent(Parts parts)
       time_(parts_.clock),
       counters_(parts_.state.counters_path()),
       link_(parts_.client, parts_.clock, parts_.identity),
+      doors_({link_, counters_, parts_.client},
+             {.calls = {.by_tls = parts_.settings.gate_tls.value_or(false)}, .pace = {}}),
       sampler_(parts_.gpus, parts_.clock, parts_.state.folder()),
       job_context_{.records = JobRecords(parts_.state),
                    .settings = parts_.settings,
                    .runtime = parts_.runtime,
                    .front = parts_.front,
+                   .gate_front = parts_.gate_front,
+                   .gate = doors_,
                    .gpus = parts_.gpus,
                    .gpu_names =
                        [this] {
@@ -85,7 +90,7 @@ Agent::Agent(Parts parts)
                    .wake_heartbeat = [this] { heartbeat_wake_.raise(); },
                    .wake_deadlines = [this] { deadlines_wake_.raise(); }},
       keys_(parts_.state, link_, parts_.identity),
-      qualification_({link_, counters_, parts_.gpus, parts_.runtime, parts_.settings,
+      qualification_({link_, counters_, parts_.gpus, parts_.runtime, doors_, parts_.settings,
                       parts_.state.folder(), parts_.identity.server}),
       commands_({link_, counters_, keys_, jobs_, job_context_, qualification_, parts_.policy}) {}
 
@@ -193,7 +198,9 @@ bool Agent::beat() {
     warm_told_ = std::move(warm);
     {
         const std::lock_guard lock(contact_mutex_);
-        contact_ = {orders->server_time, orders->warnings, ""};
+        contact_.heard_at = orders->server_time;
+        contact_.warnings = orders->warnings;
+        contact_.trouble.clear();
     }
     keys_.drop_old(seed);
     commands_.carry_out(*orders);
@@ -235,13 +242,20 @@ bool Agent::note_trouble(const std::string& why) {
     return std::exchange(contact_.trouble, why) != why;
 }
 
+// Told with commands alone, and for the owner: every START says how its job is reached.
+void Agent::note_reach(const AgentOrders& orders) {
+    if (!orders.reach) return;
+    const std::lock_guard lock(contact_mutex_);
+    contact_.reach = in_words(*orders.reach, orders.reach_why);
+}
+
 bool Agent::is_heard() {
     const std::lock_guard lock(contact_mutex_);
     return contact_.trouble.empty();
 }
 
 agent_protocol::Manifest Agent::look_at_host() {
-    auto manifest = make_manifest(parts_.gpus, parts_.runtime);
+    auto manifest = make_manifest(parts_.gpus, parts_.runtime, parts_.settings.gate);
     const std::lock_guard lock(cards_mutex_);
     gpu_names_ = names_of(manifest);
     return manifest;
@@ -381,6 +395,7 @@ void Agent::wait_for_commands() {
                                                        : std::optional<AgentOrders>();
             if (orders) {
                 time_.hear(orders->server_time);
+                note_reach(*orders);
                 is_done = commands_.carry_out(*orders);
                 // Whoever does not let us wait is not asked all the time.
                 if (orders->commands.empty() && steady_clock::now() - began < 1s)
@@ -500,6 +515,7 @@ std::string Agent::status() {
         text += contact_.heard_at ? fmt::format("heard {}\n", to_rfc3339(*contact_.heard_at))
                                   : "not heard yet\n";
         if (!contact_.trouble.empty()) text += fmt::format("trouble {}\n", contact_.trouble);
+        if (!contact_.reach.empty()) text += contact_.reach + "\n";
         for (const std::string& warning : contact_.warnings)
             text += fmt::format("warning {}\n", warning);
     }
@@ -509,6 +525,7 @@ std::string Agent::status() {
             "trouble the server's fence is {}, which is more than a step above ours. If it is "
             "right, stop the agent and run `berth-agent mend-fence`.\n",
             *refused);
+    text += doors_.in_words();
     for (const auto& job : jobs_.all()) {
         const JobRecord record = job->record();
         text += fmt::format(

@@ -10,6 +10,7 @@
 
 #include "host_agent/core/host.hpp"
 #include "host_agent/core/link.hpp"
+#include "host_agent/gate/doors.hpp"
 #include "host_agent/program/agent_keys.hpp"
 #include "host_agent/program/control.hpp"
 #include "host_agent/program/job_table.hpp"
@@ -39,6 +40,7 @@ public:
         Settings settings;
         Runtime& runtime;
         Front* front;
+        Front& gate_front;
         gpu::Gpus& gpus;
         const BootClock& clock;
         bool clock_jumps = false;  // it is a simulation's
@@ -60,6 +62,7 @@ private:
     http::Response send_beat(agent_protocol::Heartbeat& beat);
     std::vector<std::string> warm_digests();
     bool note_trouble(const std::string& why);  // whether it is news
+    void note_reach(const agent_protocol::AgentOrders& orders);
     bool is_heard();
     agent_protocol::Manifest look_at_host();
     bool tell_manifest(bool was_told);
@@ -81,6 +84,7 @@ private:
     struct ServerContact {
         std::optional<Time> heard_at;
         std::vector<std::string> warnings;  // of the server
+        std::string reach;                  // how it reaches this machine, in words; or nothing
         std::string trouble;                // why it was not heard; empty when it was
     };
 
@@ -88,6 +92,7 @@ private:
     ServerTime time_;
     SharedCounters counters_;
     Link link_;
+    DoorKeeper doors_;
     Sampler sampler_;
     JobContext job_context_;
     JobTable jobs_;

@@ -59,6 +59,8 @@ Settings settings_of(const Options& options, Settings settings) {
     if (options.gpus) settings.gpus = options.gpus;
     if (options.driver_root) settings.driver_root = options.driver_root;
     if (options.allow_registry) settings.allow_registry = options.allow_registry;
+    if (options.gate) settings.gate = parse_enum<agent_protocol::GateWish>(*options.gate);
+    if (options.gate_tls) settings.gate_tls = true;
     if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
@@ -150,7 +152,8 @@ int enroll(const Options& options) {
 
     Equipment equipment(state, identity.settings);
     check_offered(equipment.gpus().inventory(), identity.settings);
-    const auto manifest = make_manifest(equipment.gpus(), equipment.runtime());
+    const auto manifest =
+        make_manifest(equipment.gpus(), equipment.runtime(), identity.settings.gate);
     http::CurlClient client;
     http::Outbound request{.method = "POST",
                            .url = identity.server + "/api/v1/host-agent/enroll",
@@ -207,6 +210,7 @@ int run(const Options& options) {
                                    .settings = settings,
                                    .runtime = equipment.runtime(),
                                    .front = equipment.front(),
+                                   .gate_front = equipment.gate_front(),
                                    .gpus = equipment.gpus(),
                                    .clock = *clock,
                                    .clock_jumps = !options.clock_file.empty(),

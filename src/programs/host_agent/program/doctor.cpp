@@ -1,9 +1,13 @@
 // What is missing on this host, and how to mend it, before anything is enrolled.
 #include <fmt/format.h>
 
+#include "agent_protocol/commands.hpp"
+#include "base/enum_names.hpp"
 #include "host_agent/core/host.hpp"
 #include "host_agent/core/link.hpp"
 #include "host_agent/core/ports.hpp"
+#include "host_agent/core/reach_words.hpp"
+#include "host_agent/gate/gate_trial.hpp"
 #include "host_agent/program/commands.hpp"
 #include "host_agent/program/equipment.hpp"
 
@@ -75,6 +79,57 @@ void look_at_server(Findings& findings, const std::string& server, const std::st
                   fmt::format("It cannot be used: {}.", trouble));
 }
 
+// The server's word, where the machine is enrolled there.
+void look_at_reach(Findings& findings, const Identity& identity) {
+    const SystemBootClock clock;
+    http::CurlClient client;
+    try {
+        Link link(client, clock, identity);
+        const http::Response answer =
+            link.send({.method = "GET", .target = "/api/v1/host-agent/commands?wait_s=0"});
+        const auto orders = answer.status == 200 ? agent_protocol::read_orders(answer.body)
+                                                 : std::optional<agent_protocol::AgentOrders>();
+        if (orders && orders->reach) findings.note(in_words(*orders->reach, orders->reach_why));
+    } catch (const http::TransportError& error) {
+        findings.note(
+            fmt::format("the server does not tell how it reaches jobs: {}", error.what()));
+    }
+}
+
+// Whether some gate leads here, each tried as links and calls go. Plain calls may fail: then they
+// go by TLS, where the link does.
+bool look_at_gates(Findings& findings, const std::string& server, const std::string& ca_file) {
+    http::CurlClient client;
+    std::vector<GateTrial> trials;
+    try {
+        trials = try_gates(client, server, ca_file);
+    } catch (const std::exception& error) {
+        findings.note(fmt::format("the server's gates are not known: {}", error.what()));
+        return false;
+    }
+    bool leads_here = false;
+    for (const GateTrial& gate : trials) {
+        const std::string where = fmt::format("gate {} port {}", gate.host, gate.link_port);
+        if (gate.link_trouble.empty())
+            findings.tell(true, where, "");
+        else
+            findings.note(fmt::format("{} is not reached: {}. Allow TCP from this host to it.",
+                                      where, gate.link_trouble));
+        leads_here = leads_here || gate.link_trouble.empty();
+        if (gate.round_trip)
+            findings.tell(true,
+                          fmt::format("gate {} port {}: a banner of SSH came through, {:.1f} ms "
+                                      "there and back",
+                                      gate.host, gate.call_port,
+                                      static_cast<double>(gate.round_trip->count()) / 1000),
+                          "");
+        else
+            findings.note(fmt::format("gate {} port {} is not reached ({}): calls go by TLS",
+                                      gate.host, gate.call_port, gate.call_trouble));
+    }
+    return leads_here;
+}
+
 void look_at_policy(Findings& findings, const std::string& path) {
     std::string trouble;
     try {
@@ -87,12 +142,9 @@ void look_at_policy(Findings& findings, const std::string& path) {
     findings.tell(trouble.empty(), fmt::format("the owner's policy {}", path), trouble);
 }
 
-}  // namespace
-
-int doctor(const Options& options) {
-    const StateFolder state(options.state);
+Settings settings_to_examine(const Options& options, const std::optional<Identity>& identity) {
     Settings settings;
-    if (const auto identity = state.identity()) settings = identity->settings;
+    if (identity) settings = identity->settings;
     if (options.runtime) settings.runtime = *options.runtime;
     if (options.simulate_gpu) settings.simulate_gpu = *options.simulate_gpu;
     if (options.engines) settings.engines = *options.engines;
@@ -103,6 +155,40 @@ int doctor(const Options& options) {
         settings.port_first.value = options.ports->first;
         settings.port_last.value = options.ports->last;
     }
+    if (options.gate) settings.gate = parse_enum<agent_protocol::GateWish>(*options.gate);
+    if (options.ca_file) settings.ca_file = *options.ca_file;
+    return settings;
+}
+
+// By its own ports or by a gate: one of the two is needed.
+void look_at_ways(Findings& findings, const Settings& settings, const std::string& server) {
+    using agent_protocol::GateWish;
+    const bool by_gate = !server.empty() && settings.gate != GateWish::never &&
+                         look_at_gates(findings, server, settings.ca_file);
+    const bool directly =
+        !settings.public_host.empty() || (!server.empty() && is_loopback_address(server));
+    if (settings.gate == GateWish::always)
+        return findings.tell(by_gate, "jobs are reached by a gate, as --gate always has it",
+                             "No gate of the server is reached from here.");
+    const std::string told =
+        directly  ? fmt::format("jobs are reached under {}{}", settings.public_host,
+                               by_gate ? ", or by a gate where its ports do not answer" : "")
+        : by_gate ? "jobs are reached by a gate: there is no public host"
+                  : "no public host, and no gate";
+    findings.tell(directly || by_gate, told,
+                  "Give the name or address under which the ports are reached from outside "
+                  "(--public-host), or see that a gate of the server is reached from here.");
+}
+
+}  // namespace
+
+int doctor(const Options& options) {
+    const StateFolder state(options.state);
+    const auto identity = state.identity();
+    const Settings settings = settings_to_examine(options, identity);
+    const bool is_enrolled = identity && identity->machine_id;
+    const std::string server =
+        options.server.empty() && is_enrolled ? identity->server : options.server;
     Equipment equipment(state, settings);
     Findings findings;
     look_at_cards(findings, equipment.gpus());
@@ -119,13 +205,8 @@ int doctor(const Options& options) {
     look_at_policy(findings, options.policy);
     if (!options.server.empty())
         look_at_server(findings, options.server, options.ca_file.value_or(""));
-    const bool reachable = !settings.public_host.empty() ||
-                           (!options.server.empty() && is_loopback_address(options.server));
-    findings.tell(reachable,
-                  reachable ? fmt::format("jobs are reached under {}", settings.public_host)
-                            : "no public host",
-                  "Give the name or address under which the ports are reached from outside: "
-                  "--public-host.");
+    if (is_enrolled && server == identity->server) look_at_reach(findings, *identity);
+    look_at_ways(findings, settings, server);
     return findings.all_good() ? 0 : 1;
 }
 

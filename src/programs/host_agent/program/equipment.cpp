@@ -72,8 +72,11 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
 
 // Where jobs are announced to the world they are not without TLS and a key. A simulated host has no
 // world.
+bool announces_with_tls(const Settings& settings) {
+    return settings.runtime == "podman" || !is_simulated(settings);
+}
+
 std::unique_ptr<Front> make_front(const Settings& settings) {
-    if (settings.runtime != "podman" && is_simulated(settings)) return nullptr;
     return std::make_unique<TlsFront>(TlsFront::Options{
         .address = listen_address(settings.public_host), .program = own_program()});
 }
@@ -87,6 +90,7 @@ Equipment::Equipment(const StateFolder& state, const Settings& settings)
                                {.offered = gpu::parse_names(settings.gpus.value_or(""))})
               : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
       runtime_(make_runtime(state, settings)),
-      front_(make_front(settings)) {}
+      front_(make_front(settings)),
+      is_front_used_(announces_with_tls(settings)) {}
 
 }  // namespace berth::host_agent

@@ -16,12 +16,15 @@ public:
 
     gpu::Gpus& gpus() { return *gpus_; }
     Runtime& runtime() { return *runtime_; }
-    Front* front() { return front_.get(); }
+    // Null: endpoints are announced without TLS. By a gate nothing is.
+    Front* front() { return is_front_used_ ? front_.get() : nullptr; }
+    Front& gate_front() { return *front_; }
 
 private:
     std::unique_ptr<gpu::Gpus> gpus_;
     std::unique_ptr<Runtime> runtime_;
     std::unique_ptr<Front> front_;
+    bool is_front_used_;
 };
 
 }  // namespace berth::host_agent

@@ -57,6 +57,14 @@ void add_host(CLI::App& command, Options& options) {
         .add_option("--store-gib", options.store_gib,
                     "how much images may take of the disk [a third of it]")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
+    command
+        .add_option("--gate", options.gate,
+                    "whether jobs are reached by a gate of the server, which needs no open port: "
+                    "auto (where this host's own ports do not answer from outside), always or "
+                    "never [auto]")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    command.add_flag("--gate-tls", options.gate_tls,
+                     "call gates by TLS alone, for networks that pass nothing else");
     command.add_option("--allow-registry", options.allow_registry,
                        "for development: NAME:PORT=ADDRESS:PORT, a registry of images in this "
                        "host's own network, and where it is");

@@ -30,6 +30,8 @@ struct Options {
     std::optional<std::string> driver_root;
     std::optional<std::string> allow_registry;
     std::optional<std::int64_t> store_gib;
+    std::optional<std::string> gate;  // auto, always or never
+    bool gate_tls = false;
     std::string policy = usual_policy_file;
     std::string clock_file;  // of a simulated server; empty: time is the system's
     std::string reason = "the owner needs the machine";  // of preempt

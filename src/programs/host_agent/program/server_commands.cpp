@@ -177,6 +177,7 @@ bool ServerCommands::start_job(const Command& command) {
     record.start.text = command.payload.text;
     record.lease_expires_at = parts_.job_context.now() + first_lease;
     if (const auto why = follow_policy(order, record)) return reject(*why, By::policy);
+    if (const auto why = choose_reach(order, record)) return reject(*why, By::policy);
     if (const auto why = give_ports(order, record)) return reject(*why);
     if (const auto why =
             parts_.job_context.runtime.refusal(workload_of(record, order, parts_.job_context)))
@@ -205,12 +206,24 @@ std::optional<std::string> ServerCommands::follow_policy(const agent_protocol::S
     return std::nullopt;
 }
 
-// The last port of the range is the machine test's.
+std::optional<std::string> ServerCommands::choose_reach(const agent_protocol::StartPayload& order,
+                                                        JobRecord& record) const {
+    using agent_protocol::GateWish;
+    using agent_protocol::Reach;
+    const auto wish = parts_.job_context.settings.gate;
+    const bool is_by_gate = order.reach == Reach::gate || wish == GateWish::always;
+    if (is_by_gate && wish == GateWish::never)
+        return "The host's owner wants no gate (--gate never).";
+    if (is_by_gate) record.reach = Reach::gate;
+    return std::nullopt;
+}
+
+// The last port of the range is the machine test's. With a gate they are loopback's.
 std::optional<std::string> ServerCommands::give_ports(const agent_protocol::StartPayload& order,
                                                       JobRecord& record) {
     constexpr const char* no_port = "No port that the host has for jobs (--ports) is free.";
     const Settings& settings = parts_.job_context.settings;
-    if (settings.public_host.empty())
+    if (settings.public_host.empty() && !record.is_by_gate())
         return "The host does not know under which address it is reached: its owner has to give "
                "--public-host.";
     std::set<std::int64_t> taken;
@@ -222,7 +235,8 @@ std::optional<std::string> ServerCommands::give_ports(const agent_protocol::Star
     for (const agent_protocol::Exposed& exposed : order.exposes) {
         if (exposed.protocol != "http") continue;
         const auto port = next();
-        const auto local = parts_.job_context.front != nullptr ? find_local_port() : port;
+        const bool has_front = parts_.job_context.front_of(record) != nullptr;
+        const auto local = has_front ? find_local_port() : port;
         if (!port || !local) return no_port;
         record.doors.push_back({exposed.name, {*port}, {*local}, ""});
     }

@@ -57,6 +57,10 @@ private:
     // Why the owner does not want the job; empty when the record has what the policy asks for.
     std::optional<std::string> follow_policy(const agent_protocol::StartPayload& order,
                                              JobRecord& record) const;
+    // How the world comes to the job: as the server says, unless the owner does. Why it cannot be,
+    // where it cannot.
+    std::optional<std::string> choose_reach(const agent_protocol::StartPayload& order,
+                                            JobRecord& record) const;
     // Why the job cannot be taken on; empty when it was given its ports.
     std::optional<std::string> give_ports(const agent_protocol::StartPayload& order,
                                           JobRecord& record);

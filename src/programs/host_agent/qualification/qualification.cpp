@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 using std::chrono::steady_clock;
 
 constexpr Duration endpoint_open = 120s;
+constexpr Duration door_max = 20s;  // for a gate to lead here
 constexpr std::int64_t mebi = 1024LL * 1024;
 constexpr int sends_max = 5;
 
@@ -41,10 +42,10 @@ Check& with(Check& said, std::int64_t actual, std::int64_t required, std::string
 // Where the server looks whether jobs on this machine could be reached.
 class Qualification::EndpointServer final : public http::Handler {
 public:
-    EndpointServer(std::string token, const std::string& public_host, std::int64_t port)
+    EndpointServer(std::string token, const std::string& address, std::int64_t port)
         : token_(std::move(token)) {
         http::ServerOptions options;
-        options.address = listen_address(public_host);
+        options.address = address;
         options.port = static_cast<std::uint16_t>(port);
         options.connections_max = 16;
         options.drain_max = 100ms;
@@ -60,6 +61,7 @@ public:
             response.status = 404;
         reply(std::move(response));
     }
+    std::int64_t port() const { return server_->port(); }
     bool is_old() const { return steady_clock::now() - opened_ > endpoint_open; }
 
 private:
@@ -86,8 +88,11 @@ bool Qualification::begin(const QualifyPayload& order) {
 
 void Qualification::tidy() {
     std::shared_ptr<EndpointServer> old;
+    std::shared_ptr<EndpointServer> old_behind_door;
     const std::lock_guard lock(mutex_);
     if (endpoint_ && endpoint_->is_old()) old = std::move(endpoint_);
+    if (behind_door_ && behind_door_->is_old()) old_behind_door = std::move(behind_door_);
+    if (old_behind_door && has_door_) parts_.gate.give_back(*std::exchange(has_door_, {}));
 }
 
 // Cheap ones first.
@@ -117,6 +122,7 @@ void Qualification::run(const QualifyPayload& order) {
         prove_cards({parts_.link, parts_.counters, parts_.gpus}, order.run_id));
     said.checks.value.push_back(judge_wipes(parts_.gpus.wipe(seed)));
     open_endpoint(order, said);
+    open_door(order, said);
     said.fence.value = parts_.counters.fence();
     send(order, said);
 }
@@ -226,12 +232,57 @@ void Qualification::open_endpoint(const QualifyPayload& order, TestResult& said)
     old = std::move(endpoint_);
     old.reset();
     try {
-        endpoint_ = std::make_shared<EndpointServer>(order.endpoint_token,
-                                                     parts_.settings.public_host, port);
+        endpoint_ = std::make_shared<EndpointServer>(
+            order.endpoint_token, listen_address(parts_.settings.public_host), port);
         said.endpoint = agent_protocol::AnnouncedEndpoint{{parts_.settings.public_host}, {port}};
     } catch (const std::exception& error) {
         log(Level::warn, "no_endpoint", {{"why", error.what()}});
     }
+}
+
+// Where a gate may lead to this machine the server tries that, too. What is not to be had is told,
+// so that the owner reads why.
+void Qualification::open_door(const QualifyPayload& order, TestResult& said) {
+    if (order.reach != agent_protocol::Reach::gate ||
+        parts_.settings.gate == agent_protocol::GateWish::never)
+        return;
+    std::string why;
+    try {
+        auto server = std::make_shared<EndpointServer>(order.endpoint_token, "127.0.0.1", 0);
+        const std::int64_t port = server->port();
+        {
+            const std::lock_guard lock(mutex_);
+            if (has_door_) parts_.gate.give_back(*has_door_);
+            behind_door_.swap(server);
+            has_door_ = order.run_id;
+        }
+        parts_.gate.want(order.run_id, {{"endpoint", agent_protocol::DoorKind::test, port}});
+        if (const auto place = wait_for_door(order)) {
+            said.door = agent_protocol::AnnouncedEndpoint{{place->host}, {place->port}};
+            return;
+        }
+        why = parts_.gate.trouble();
+    } catch (const std::exception& error) {
+        why = error.what();
+    }
+    log(Level::warn, "no_door", {{"why", why}});
+    Check gate;
+    gate.id = {"net.gate"};
+    gate.status = CheckStatus::warn;
+    gate.summary.emplace(wire::Text<0, 500>{
+        (why.empty() ? std::string("No gate led to the host in time.") : why).substr(0, 500)});
+    gate.remediation.emplace(wire::Text<0, 1000>{
+        "Allow TCP from the host to the server's gates: `berth-agent doctor` tries them."});
+    said.checks.value.push_back(std::move(gate));
+}
+
+std::optional<DoorPlace> Qualification::wait_for_door(const QualifyPayload& order) {
+    const auto until = steady_clock::now() + door_max;
+    do {
+        if (const auto places = parts_.gate.places(order.run_id)) return places->front();
+        std::this_thread::sleep_for(100ms);
+    } while (steady_clock::now() < until);
+    return std::nullopt;
 }
 
 void Qualification::send(const QualifyPayload& order, const TestResult& said) {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "agent_protocol/qualification.hpp"
+#include "host_agent/core/gate_doors.hpp"
 #include "host_agent/core/host.hpp"
 #include "host_agent/core/link.hpp"
 #include "host_agent/core/shared_counters.hpp"
@@ -32,6 +33,7 @@ public:
         SharedCounters& counters;
         gpu::Gpus& gpus;
         Runtime& runtime;
+        GateDoors& gate;
         Settings settings;
         std::string folder;  // whose disk jobs use
         std::string server;  // its address
@@ -51,12 +53,16 @@ private:
     Runtime::ProfileQuestion profile_question();
     std::optional<double> megabits(bool is_upload);
     void open_endpoint(const QualifyPayload& order, TestResult& said);
+    void open_door(const QualifyPayload& order, TestResult& said);
+    std::optional<DoorPlace> wait_for_door(const QualifyPayload& order);
     void send(const QualifyPayload& order, const TestResult& said);
 
     Parts parts_;
     std::mutex mutex_;
-    std::string running_;  // its run_id
-    std::shared_ptr<EndpointServer> endpoint_;
+    std::string running_;                            // its run_id
+    std::shared_ptr<EndpointServer> endpoint_;       // at a port of the host
+    std::shared_ptr<EndpointServer> behind_door_;    // on loopback, where a gate leads to
+    std::optional<agent_protocol::RunId> has_door_;  // which run
 };
 
 }  // namespace berth::host_agent

@@ -202,6 +202,7 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
                            .host_users = {},
                            .neighbours = neighbour_networks()};
     if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
+    guarded.leaves_by_loopback = workload.is_by_gate;
     guarded.host_users.push_back(front_user());  // who passes requests on
     Guard(workload.job).put(guarded);
 }
@@ -268,18 +269,19 @@ std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                                                    const JobNetwork& network,
                                                    const Inspected* running) {
     if (!workload.ssh_public_key || workload.ssh_port == 0) return {};
-    auto door = std::make_shared<SshDoor>(SshPlace{.job = workload.job,
-                                                   .folder = workload.folder,
-                                                   .run = options_.run,
-                                                   .program = options_.program,
-                                                   .address = options_.ssh_address,
-                                                   .port = workload.ssh_port,
-                                                   .public_key = *workload.ssh_public_key,
-                                                   .name_server = network.gateway,
-                                                   .work = Volume(workload.folder).path(),
-                                                   .container = running ? running->id : "",
-                                                   .process = running ? running->pid : 0},
-                                          [this, workload] { return running_container(workload); });
+    auto door = std::make_shared<SshDoor>(
+        SshPlace{.job = workload.job,
+                 .folder = workload.folder,
+                 .run = options_.run,
+                 .program = options_.program,
+                 .address = workload.is_by_gate ? "127.0.0.1" : options_.ssh_address,
+                 .port = workload.ssh_port,
+                 .public_key = *workload.ssh_public_key,
+                 .name_server = network.gateway,
+                 .work = Volume(workload.folder).path(),
+                 .container = running ? running->id : "",
+                 .process = running ? running->pid : 0},
+        [this, workload] { return running_container(workload); });
     const std::string fingerprint = door->fingerprint();
     const std::lock_guard lock(mutex_);
     doors_[workload.job].swap(door);

@@ -35,8 +35,9 @@ constexpr std::int64_t burst_bytes = 64 * 1024;
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
     std::string leaving;
     if (!network.host_ports.empty())
-        leaving = fmt::format("tcp sport {{ {} }} oifname != \"lo\" jump leaving",
-                              fmt::join(network.host_ports, ", "));
+        leaving = fmt::format("tcp sport {{ {} }} oifname {}\"lo\" jump leaving",
+                              fmt::join(network.host_ports, ", "),
+                              network.leaves_by_loopback ? "" : "!= ");
     std::vector<uid_t> users = network.host_users;
     users.push_back(0);
     std::string closed(closed_addresses);

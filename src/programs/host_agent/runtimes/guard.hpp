@@ -29,6 +29,8 @@ struct GuardedNetwork {
     std::string gateway;  // the host's address in it, where names are asked for
     // Ports of the host by which the job is reached: what leaves through them is the job's too.
     std::vector<std::int64_t> host_ports;
+    // By those ports it is the agent that is spoken to, which passes all of it on to a gate.
+    bool leaves_by_loopback = false;
     // Users of the host, beside root, whose processes may speak to the job.
     std::vector<uid_t> host_users;
     // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".

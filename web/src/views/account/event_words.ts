@@ -6,6 +6,8 @@ const groups: Record<string, [title: string, types: Record<string, string>]> = {
         egress_low: 'Most of the included traffic is used', engine_down: 'An engine went down; nothing is billed',
         engine_up: 'An engine answers again', gpu_lost: 'A GPU fell silent; nothing is billed',
         gpu_back: 'All GPUs answer again', unreachable: 'A host fell silent', reachable: 'A host is heard again',
+        uncarried: 'A gate does not carry a rental; after a minute nothing is billed',
+        carried: 'A gate carries a rental again',
         preemption_noticed: 'A host takes its machine back', stopping: 'A rental is being stopped',
         stopped: 'A rental was stopped and settled', failed: 'A rental never came up; nothing was billed',
         closed: 'A rental is over',

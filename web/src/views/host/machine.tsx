@@ -10,7 +10,7 @@ import { MachineActions, Outcome, useMachineActs, type Acts } from './machine_ac
 import { MachineEarned } from './machine_earned';
 import { Preempt } from './machine_preempt';
 import { MachineRentals } from './machine_rentals';
-import { Label, OfferPanel, PricePanel } from './machine_side';
+import { Label, OfferPanel, PricePanel, ReachPanel } from './machine_side';
 import { RightNow, TelemetryCharts } from './machine_telemetry';
 import { MachineTest } from './machine_test';
 import { HealthEvents } from './machine_health';
@@ -65,6 +65,7 @@ function Shown({ id, machine, step, test, acts }: {
                 <PricePanel id={id} machine={machine} />
                 <RightNow machine={machine} />
                 <OfferPanel id={id} machine={machine} step={step} />
+                <ReachPanel machine={machine} />
                 <Label id={id} machine={machine} />
                 <MachineActions machine={machine} acts={acts} />
                 <Preempt id={id} machine={machine} />

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { fieldError, useRead } from '../../api';
 import { duration, moneyText, now, percent, plural, Rate, When } from '../../format';
 import { Badge, Button, Facts, Failure, Field, Panel, TextInput, toast } from '../../kit';
-import { availabilityClass, offerState } from '../../words';
+import { availabilityClass, offerState, reach } from '../../words';
 import { useRename, type Machine } from './later';
 import { useMarket } from './market';
 import type { NextStep } from './next_step';
@@ -42,6 +42,16 @@ export function PricePanel({ id, machine }: { id: string; machine: Machine }) {
                 && ` At ${moneyText(market.median, 4)} you would keep `
                     + `${moneyText(keptOf(market.median * count, fee), 4)} an hour.`}
         </p>}
+    </Panel>;
+}
+
+/** Known once a test was passed. */
+export function ReachPanel({ machine }: { machine: Machine }) {
+    if (!machine.reach_why) return null;
+    return <Panel title="How renters reach it" aside={<Badge tone="go">{reach(machine.reach)}</Badge>}
+        footer={machine.reach === 'gate' ? 'Nothing has to be opened here. A port that answers is quicker: it is tried '
+            + 'at the next test.' : undefined}>
+        <p class="small soft">{machine.reach_why}</p>
     </Panel>;
 }
 

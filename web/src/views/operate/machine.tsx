@@ -5,7 +5,7 @@ import { useChange, usePages } from '../../api';
 import { Ago, Id, When } from '../../format';
 import { Badge, Button, Empty, Facts, Failure, Loading, Page, Panel, toast } from '../../kit';
 import { useParams } from '../../router';
-import { machineState } from '../../words';
+import { machineState, reach } from '../../words';
 import { Consequence } from './consequence';
 import { humanly } from './desk_list';
 import { machineName } from './machines';
@@ -54,6 +54,8 @@ function MachineFacts({ machine }: { machine: Machine }) {
             ['Offer', machine.offer ? humanly(machine.offer) : 'none'],
             ['Test', humanly(machine.test)],
             machine.test_reason && ['Why', machine.test_reason],
+            ['Reached', reach(machine.reach)],
+            machine.reach_why && ['Because', machine.reach_why],
             machine.quarantined_by && ['Set aside by', humanly(machine.quarantined_by)],
             machine.current_job_id && ['Rental', <a href={`/operate/rentals/${machine.current_job_id}`}>
                 <Id value={machine.current_job_id} /></a>],

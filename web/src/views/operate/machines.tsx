@@ -2,7 +2,7 @@
 import type { Item } from 'berth-client';
 import { Ago, Id } from '../../format';
 import { Badge, Page } from '../../kit';
-import { machineState } from '../../words';
+import { machineState, reach } from '../../words';
 import { choices, DeskList, humanly } from './desk_list';
 
 const states = ['QUARANTINED', 'UNQUALIFIED', 'UNLISTED', 'DRAINING', 'CLEANING', 'AVAILABLE', 'ALLOCATED'];
@@ -13,6 +13,7 @@ export default function Machines() {
             href={({ machine_id }) => `/operate/machines/${machine_id}`}
             filters={[{ name: 'state', label: 'State', options: choices(states, (state) => machineState(state).word) },
                 { name: 'test', label: 'Test', options: choices(['waiting', 'testing', 'passed', 'retrying', 'needs_attention']) },
+                { name: 'reach', label: 'Reached', options: choices(['direct', 'gate'], reach) },
                 { name: 'owner', label: 'Host' }]}
             empty="No machine matches." columns={[
                 { head: 'Machine', cell: (machine) => <><span class="strong">{machineName(machine)}</span><small><Id value={machine.machine_id} /></small></> },

@@ -38,7 +38,7 @@ function Failed({ job }: { job: Job }) {
 const hostWords: Record<string, [title: string, more: string]> = {
     stale: ['The host is silent.', 'You pay only what it proves.'],
     engine_down: ['The engine is down.', 'You are not billed. It ends by itself if it does not come back.'],
-    unreachable: ['The machine cannot be reached.', 'You are not billed while that lasts.'],
+    unreachable: ['The machine cannot be reached.', 'From the second minute on you are not billed for that.'],
 };
 
 function Files({ job }: { job: Job }) {

@@ -74,6 +74,8 @@ function Sum({ receipt, asset }: { receipt: Receipt; asset: string | undefined }
             [<strong>Together</strong>, <strong>{exact(receipt.charge_micro)}</strong>],
             has(receipt.credit_micro) && ['Of it paid by a credit', exact(receipt.credit_micro)],
             has(receipt.refunded_micro) && ['Given back of it', exact(receipt.refunded_micro)],
+            has(receipt.uncarried_ms ?? '0')
+                && ['Not billed: the gate did not carry it', <Duration ms={receipt.uncarried_ms} />],
             ['Held at most', exact(receipt.funded_budget_micro)],
             ['Not used', exact(back)],
         ]} />

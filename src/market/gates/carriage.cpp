@@ -1,0 +1,100 @@
+#include "gates/carriage.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace berth::gates {
+namespace {
+
+constexpr Time no_end{std::numeric_limits<std::int64_t>::max()};
+
+struct Span {
+    Time from;
+    Time to;
+};
+
+// In order, with what touches or overlaps made one.
+std::vector<Span> merged(std::vector<Span> spans) {
+    std::sort(spans.begin(), spans.end(),
+              [](const Span& a, const Span& b) { return a.from < b.from; });
+    std::vector<Span> out;
+    for (const Span& span : spans) {
+        if (!out.empty() && span.from <= out.back().to)
+            out.back().to = std::max(out.back().to, span.to);
+        else
+            out.push_back(span);
+    }
+    return out;
+}
+
+// What is left of spans in order when the outages, in order, are taken out.
+std::vector<Span> without(const std::vector<Span>& spans, const std::vector<OutageRow>& outages) {
+    std::vector<Span> out;
+    for (Span rest : spans) {
+        for (const OutageRow& outage : outages) {
+            if (outage.to_at <= rest.from || outage.from_at >= rest.to) continue;
+            if (rest.from < outage.from_at) out.push_back({rest.from, outage.from_at});
+            rest.from = std::max(rest.from, outage.to_at);
+        }
+        if (rest.from < rest.to) out.push_back(rest);
+    }
+    return out;
+}
+
+// A door that was wanted once and taken back before anything went through it is none of the job's.
+bool was_never_used(const DoorRow& door) {
+    return door.freed_at && door.uncarried_since == door.given_at;
+}
+
+}  // namespace
+
+const BootRow* find_boot(const std::vector<BootRow>& boots, GateId gate,
+                         const std::optional<std::string>& boot) {
+    for (const BootRow& each : boots)
+        if (each.gate_id == gate && each.boot_id == boot) return &each;
+    return nullptr;
+}
+
+std::optional<Time> uncarried_since(const DoorRow& door, const BootRow* linked,
+                                    const Hearing& hearing) {
+    if (door.uncarried_since) return door.uncarried_since;
+    if (linked == nullptr || !linked->heard_at) return door.given_at;
+    // After an outage of ours it has as long as always to be heard again.
+    const Time quiet_since = std::max(*linked->heard_at, hearing.since);
+    if (quiet_since + gate_fresh >= hearing.now) return std::nullopt;
+    return linked->heard_at;
+}
+
+std::vector<Gap> gaps_of_job(db::Transaction& tx, JobId job, Time since, Time now) {
+    const std::vector<DoorRow> doors = all_doors_of_job(tx, job);
+    if (doors.empty()) return {};
+    const std::vector<BootRow> boots = boots_of_job(tx, job);
+    const Hearing hearing{now, hearing_since(tx)};
+    std::vector<Span> spans;
+    for (const GapRow& gap : stored_gaps_of_job(tx, job)) spans.push_back({gap.from_at, gap.to_at});
+    for (const DoorRow& door : doors) {
+        if (door.kind == DoorKind::test || was_never_used(door)) continue;
+        const BootRow* const linked = find_boot(boots, door.gate_id, door.linked_boot);
+        if (const auto from = uncarried_since(door, linked, hearing))
+            spans.push_back({*from, no_end});
+    }
+    spans = merged(std::move(spans));
+    if (!spans.empty()) spans = without(spans, outages_since(tx, spans.front().from));
+    std::vector<Gap> gaps;
+    for (const Span& span : spans)
+        if (span.to > since)
+            gaps.push_back({span.from, span.to == no_end ? std::nullopt : std::optional(span.to)});
+    return gaps;
+}
+
+Carriage carriage_of(db::Transaction& tx, JobId job, Time now) {
+    Carriage carriage;
+    const std::vector<DoorRow> doors = all_doors_of_job(tx, job);
+    carriage.by_gate = !std::all_of(doors.begin(), doors.end(), was_never_used);
+    if (!carriage.by_gate) return carriage;
+    const std::vector<Gap> gaps = gaps_of_job(tx, job, now, now);
+    if (!gaps.empty() && !gaps.back().to) carriage.uncarried_since = gaps.back().from;
+    return carriage;
+}
+
+}  // namespace berth::gates

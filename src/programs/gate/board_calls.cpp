@@ -1,0 +1,174 @@
+#include "base/check.hpp"
+#include "gate/board.hpp"
+
+namespace berth::gate {
+
+// A call that the machine has answered. Let go without join() when its side vanished meanwhile.
+class Board::Taken final : public Answered {
+public:
+    Taken(std::shared_ptr<Board> board, const DoorId& door, http::Carrier stranger, Duration since)
+        : board_(std::move(board)), door_(door), stranger_(std::move(stranger)), since_(since) {}
+    ~Taken() override {
+        if (!joined_) join(http::Carrier());
+    }
+
+    void join(http::Carrier machine) override {
+        joined_ = true;
+        auto both = std::make_shared<std::pair<http::Carrier, http::Carrier>>(std::move(stranger_),
+                                                                              std::move(machine));
+        board_->loop()->post([board = board_, door = door_, since = since_, both] {
+            board->join(door, std::move(both->first), std::move(both->second), since);
+        });
+    }
+
+private:
+    const std::shared_ptr<Board> board_;
+    const DoorId door_;
+    http::Carrier stranger_;
+    const Duration since_;
+    bool joined_ = false;
+};
+
+// Nothing of what a stranger sends is read before a machine is there to take it, but for the first
+// eight bytes.
+void Board::on_visitor(http::Visitor visitor) {
+    const auto at = by_port_.find(visitor.port);
+    const auto found = at == by_port_.end() ? doors_.end() : doors_.find(at->second);
+    const auto machine =
+        found == doors_.end() ? machines_.end() : machines_.find(found->second.machine);
+    if (machine == machines_.end()) return tally_.count(Refused::no_door);
+    const DoorId id = found->first;
+    Door& door = found->second;
+    if (const auto refused = judge(door, machine->second, visitor.peer)) {
+        visitor.carrier.reset_on_close();
+        return tally_.count(*refused);
+    }
+    visitor.carrier.set_up_as_stream();
+    count_waiting(id, 1);
+    const Duration since = steady();
+    if (door.kind == DoorKind::test) return wait_for_machine(id, std::move(visitor.carrier), since);
+    http::await_first_bytes(loop_, std::move(visitor.carrier), options_.timings.silence_max,
+                            [weak = weak_from_this(), id, since](http::FirstSeen seen) {
+                                if (const auto self = weak.lock())
+                                    self->on_first_bytes(id, std::move(seen), since);
+                            });
+}
+
+std::optional<Refused> Board::judge(Door& door, const Machine& machine,
+                                    const http::Address& source) {
+    const LimitNumbers& limits = options_.limits;
+    const Time now{steady().count()};
+    const bool relay = http::contains(relays_, source);
+    if (waiting_ >= limits.waiting_max) return Refused::waiting;
+    if (machine.waiting >= limits.waiting_of_machine_max) return Refused::machine_waiting;
+    if (door.streams.size() + door.joining + door.waiting >= door.streams_max)
+        return Refused::streams;
+    if (!relay && !sources_.take(source, now)) return Refused::source_pace;
+    if (!door.calls.take(limits.calls_of_door, now, relay ? 0 : limits.spared_for_relays))
+        return Refused::door_pace;
+    return std::nullopt;
+}
+
+// A door for SSH or TLS is no door for anything else. Whoever waits for the other side to speak
+// first may do so at a door for SSH.
+void Board::on_first_bytes(const DoorId& id, http::FirstSeen seen, Duration since) {
+    const auto found = doors_.find(id);
+    check(found != doors_.end(), "a door stays while somebody waits at it");
+    const Door& door = found->second;
+    const bool silent = seen.first == http::FirstBytes::unclear && seen.carrier.ahead().empty();
+    const bool good = door.kind == DoorKind::ssh ? seen.first == http::FirstBytes::ssh || silent
+                                                 : seen.first == http::FirstBytes::tls;
+    if (door.open && seen.carrier && good)
+        return wait_for_machine(id, std::move(seen.carrier), since);
+    count_waiting(id, -1);
+    if (!seen.carrier) return tally_.count(CallOutcome::gone);
+    seen.carrier.reset_on_close();
+    if (good) return tally_.count(CallOutcome::closed);
+    tally_.count(Refused::first_bytes);
+}
+
+void Board::wait_for_machine(const DoorId& id, http::Carrier stranger, Duration since) {
+    const CallId call_id{*uuid_from_bytes(random_.bytes(sizeof(Uuid)))};
+    Call& call = calls_[call_id];
+    call = {.door = id, .stranger = std::move(stranger), .since = since, .told = false};
+    const auto machine = machines_.find(doors_.at(id).machine);
+    if (machine != machines_.end() && machine->second.link) tell(call_id, call, machine->second);
+}
+
+void Board::tell(const CallId& id, Call& call, Machine& machine) {
+    agent_protocol::LinkLine line;
+    line.kind = agent_protocol::LineKind::call;
+    line.call_id = id;
+    line.door_id = call.door;
+    machine.link->say(line);
+    call.told = true;
+}
+
+void Board::tell_all(const MachineId& id, Machine& machine) {
+    if (machine.waiting == 0) return;
+    for (auto& [call_id, call] : calls_)
+        if (!call.told && doors_.at(call.door).machine == id) tell(call_id, call, machine);
+}
+
+// Both counts are of strangers who came in and are neither joined nor gone.
+void Board::count_waiting(const DoorId& id, int change) {
+    const auto add = [change](std::size_t& count) { count = change > 0 ? count + 1 : count - 1; };
+    Door& door = doors_.at(id);
+    add(door.waiting);
+    add(waiting_);
+    if (const auto machine = machines_.find(door.machine); machine != machines_.end())
+        add(machine->second.waiting);
+}
+
+void Board::drop_waiting(const DoorId& id) {
+    for (auto at = calls_.begin(); at != calls_.end();) {
+        const auto next = std::next(at);
+        if (at->second.door == id) {
+            tally_.count(CallOutcome::closed);
+            at->second.stranger.reset_on_close();
+            count_waiting(id, -1);
+            calls_.erase(at);
+        }
+        at = next;
+    }
+}
+
+std::shared_ptr<Answered> Board::answer(const CallId& id) {
+    const auto found = calls_.find(id);
+    if (found == calls_.end()) return nullptr;
+    Call call = std::move(found->second);
+    calls_.erase(found);
+    count_waiting(call.door, -1);
+    ++doors_.at(call.door).joining;
+    return std::make_shared<Taken>(shared_from_this(), call.door, std::move(call.stranger),
+                                   call.since);
+}
+
+void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine, Duration since) {
+    Door& door = doors_.at(id);
+    --door.joining;
+    if (closed_ || !machine) {
+        stranger.reset_on_close();
+        return tally_.count(CallOutcome::gone);
+    }
+    machine.set_up_as_stream();
+    tally_.count(CallOutcome::joined);
+    tally_.count_call_time(steady() - since);
+    const std::uint64_t number = ++streams_begun_;
+    http::PumpOptions options;
+    options.pace = door.pace;
+    options.counters = door.counters;
+    options.on_end = [loop = loop_, weak = weak_from_this(), id, number](http::PumpEnd) {
+        loop->post([weak, id, number] {
+            const auto self = weak.lock();
+            if (self == nullptr) return;
+            if (const auto at = self->doors_.find(id); at != self->doors_.end())
+                at->second.streams.erase(number);
+        });
+    };
+    const auto& to = stream_loops_[number % stream_loops_.size()];
+    door.streams[number] =
+        http::join(to, std::move(stranger), std::move(machine), std::move(options));
+}
+
+}  // namespace berth::gate

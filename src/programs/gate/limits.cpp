@@ -1,0 +1,37 @@
+#include "gate/limits.hpp"
+
+#include <algorithm>
+
+namespace berth::gate {
+
+double Bucket::level(const Pace& pace, Time now) const {
+    if (!used_) return pace.burst;
+    const double passed = static_cast<double>(std::max<std::int64_t>((now - at_).count(), 0)) / 1e6;
+    return std::min(pace.burst, tokens_ + passed * pace.per_second);
+}
+
+bool Bucket::take(const Pace& pace, Time now, double spared) {
+    const double there = level(pace, now);
+    if (there - 1 < spared) return false;
+    tokens_ = there - 1;
+    at_ = now;
+    used_ = true;
+    return true;
+}
+
+bool Bucket::is_full(const Pace& pace, Time now) const { return level(pace, now) >= pace.burst; }
+
+bool Sources::take(const http::Address& source, Time now) {
+    if (buckets_.size() >= sources_max) forget(now);
+    // More at once than can be remembered: whoever is not known yet has to wait.
+    const std::string who = http::subscriber(source);
+    if (buckets_.size() >= sources_max && !buckets_.contains(who)) return false;
+    return buckets_[who].take(pace_, now);
+}
+
+// A full bucket says no more than none.
+void Sources::forget(Time now) {
+    std::erase_if(buckets_, [&](const auto& each) { return each.second.is_full(pace_, now); });
+}
+
+}  // namespace berth::gate

@@ -1,0 +1,175 @@
+// How much one door, one stranger and one machine may have.
+#include <gtest/gtest.h>
+
+#include "gate/gate_double.hpp"
+#include "gate/limits.hpp"
+#include "support/eventually.hpp"
+
+namespace berth::test {
+namespace {
+
+using gate::Bucket;
+using gate::Refused;
+using gate::Sources;
+using support::eventually;
+using support::RawSocket;
+
+constexpr Time start{1'000'000'000};
+
+TEST(GateBucket, GivesItsBurstAndThenItsPace) {
+    Bucket bucket;
+    const gate::Pace pace{10, 50};
+    int taken = 0;
+    while (bucket.take(pace, start)) ++taken;
+    EXPECT_EQ(taken, 50);
+    EXPECT_FALSE(bucket.take(pace, start + std::chrono::milliseconds(99)));
+    EXPECT_TRUE(bucket.take(pace, start + std::chrono::milliseconds(100)));
+    EXPECT_FALSE(bucket.take(pace, start + std::chrono::milliseconds(100)));
+    EXPECT_FALSE(bucket.is_full(pace, start + std::chrono::seconds(1)));
+    EXPECT_TRUE(bucket.is_full(pace, start + std::chrono::minutes(1)));
+}
+
+TEST(GateBucket, SparesWhatIsForOthers) {
+    Bucket bucket;
+    const gate::Pace pace{10, 50};
+    int strangers = 0;
+    while (bucket.take(pace, start, 10)) ++strangers;
+    EXPECT_EQ(strangers, 40);
+    int relays = 0;
+    while (bucket.take(pace, start)) ++relays;
+    EXPECT_EQ(relays, 10);
+}
+
+TEST(GateBucket, IsNotFilledByAClockThatGoesBack) {
+    Bucket bucket;
+    const gate::Pace pace{1, 1};
+    EXPECT_TRUE(bucket.take(pace, start));
+    EXPECT_FALSE(bucket.take(pace, start - std::chrono::hours(1)));
+}
+
+TEST(GateSources, HaveABucketEachAndForgetThoseWhoWait) {
+    Sources sources({1, 1});
+    const auto one = http::parse_address("192.0.2.1").value();
+    const auto other = http::parse_address("192.0.2.2").value();
+    EXPECT_TRUE(sources.take(one, start));
+    EXPECT_FALSE(sources.take(one, start));
+    EXPECT_TRUE(sources.take(other, start));
+    // One subscriber has all of a /64.
+    EXPECT_TRUE(sources.take(http::parse_address("2001:db8::1").value(), start));
+    EXPECT_FALSE(sources.take(http::parse_address("2001:db8::2").value(), start));
+}
+
+TEST(GateSources, AreBounded) {
+    Sources sources({0.001, 1});
+    http::Address address = http::parse_address("10.0.0.0").value();
+    for (std::size_t i = 0; i < Sources::sources_max + 10; ++i) {
+        address.bytes[13] = static_cast<unsigned char>(i >> 16);
+        address.bytes[14] = static_cast<unsigned char>(i >> 8);
+        address.bytes[15] = static_cast<unsigned char>(i);
+        EXPECT_EQ(sources.take(address, start), i < Sources::sources_max) << i;
+    }
+    EXPECT_EQ(sources.size(), Sources::sources_max);
+    EXPECT_TRUE(sources.take(address, start + std::chrono::hours(1)));
+    EXPECT_EQ(sources.size(), 1U);
+}
+
+// Knocks so often and gives those who were not sent away at once.
+std::vector<RawSocket> knock(GateWorld& world, int times, const std::string& source) {
+    std::vector<RawSocket> there;
+    for (int i = 0; i < times; ++i) there.push_back(knock_from(source, world.door_port()));
+    return there;
+}
+
+GateWorld::Options slow_pace() {
+    GateWorld::Options options;
+    options.timings.silence_max = std::chrono::minutes(10);
+    options.timings.wait_max = std::chrono::minutes(10);
+    return options;
+}
+
+TEST(GateLimits, AFloodOfOneDoorIsStopped) {
+    GateWorld::Options options = slow_pace();
+    options.limits.calls_of_door = {0.001, 12};
+    GateWorld world(options);
+    LinkEnd link = world.link();
+    const auto strangers = knock(world, 5, "127.0.0.1");
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::door_pace) == 3; }));
+    EXPECT_EQ(world.gate->present().waiting, 2U);
+}
+
+TEST(GateLimits, ASourceHasItsShareAndOthersHaveTheirs) {
+    GateWorld::Options options = slow_pace();
+    options.limits.calls_of_source = {0.001, 2};
+    GateWorld world(options);
+    LinkEnd link = world.link();
+    const auto flood = knock(world, 5, "127.0.0.2");
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::source_pace) == 3; }));
+    const auto other = knock(world, 1, "127.0.0.3");
+    EXPECT_TRUE(eventually([&] { return world.gate->present().waiting == 3; }));
+}
+
+TEST(GateLimits, TheServersRelaysHaveNoShareAndRoomThatStrangersCannotTake) {
+    GateWorld::Options options = slow_pace();
+    options.limits.calls_of_source = {0.001, 2};
+    options.limits.calls_of_door = {0.001, 12};
+    GateWorld world(options);
+    world.server.order(R"("relays":["127.0.0.9"],"cut":[],"drain":false)");
+    ASSERT_TRUE(world.gate->report_once());
+    LinkEnd link = world.link();
+    const auto one = knock(world, 2, "127.0.0.2");
+    const auto two = knock(world, 2, "127.0.0.3");
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::door_pace) == 2; }));
+    const auto relay = knock(world, 10, "127.0.0.9");
+    EXPECT_TRUE(eventually([&] { return world.gate->present().waiting == 12; }));
+}
+
+TEST(GateLimits, OneMachineCannotHaveAllThatWait) {
+    GateWorld::Options options = slow_pace();
+    options.limits.waiting_of_machine_max = 3;
+    GateWorld world(options);
+    LinkEnd link = world.link();
+    const auto strangers = knock(world, 5, "127.0.0.1");
+    EXPECT_TRUE(
+        eventually([&] { return world.gate->tally().refused(Refused::machine_waiting) == 2; }));
+    EXPECT_EQ(world.gate->present().waiting, 3U);
+}
+
+TEST(GateLimits, TheGateHasSoManyWaitingAndNoMore) {
+    GateWorld::Options options = slow_pace();
+    options.limits.waiting_max = 3;
+    GateWorld world(options);
+    LinkEnd link = world.link();
+    const auto strangers = knock(world, 5, "127.0.0.1");
+    EXPECT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::waiting) == 2; }));
+}
+
+TEST(GateLimits, ADoorHasAsManyStreamsAsItsTicketSays) {
+    GateWorld world;
+    LinkEnd link = world.link({.doors = {{.kind = "test", .streams_max = 1}}});
+    RawSocket stranger(world.door_port());
+    RawSocket machine = world.call(link.await_call());
+    RawSocket second(world.door_port());
+    EXPECT_EQ(second.receive_all(), "");
+    EXPECT_EQ(world.gate->tally().refused(Refused::streams), 1U);
+    machine.finish_sending();
+    stranger.finish_sending();
+    ASSERT_TRUE(eventually([&] { return world.gate->present().streams == 0; }));
+    RawSocket third(world.door_port());
+    EXPECT_FALSE(link.await_call().empty());
+}
+
+TEST(GateLimits, SilentStrangersGoAfterTheirTime) {
+    GateWorld::Options options;
+    options.timings.tick = std::chrono::milliseconds(10);
+    options.timings.silence_max = std::chrono::milliseconds(30);
+    GateWorld world(options);
+    LinkEnd link = world.link({.doors = {{.kind = "http"}}});
+    const auto strangers = knock(world, 20, "127.0.0.1");
+    EXPECT_TRUE(eventually([&] {
+        return world.gate->tally().refused(Refused::first_bytes) == 20 &&
+               world.gate->present().waiting == 0;
+    }));
+}
+
+}  // namespace
+}  // namespace berth::test
