@@ -2626,6 +2626,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/gate/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a gate carries; what is it to do? */
+        post: operations["report_gate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The gates by which hosts without an open port are reached. */
+        get: operations["list_gates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/admin/gates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The gates with their load. */
+        get: operations["list_all_gates"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/quotes": {
         parameters: {
             query?: never;
@@ -3975,6 +4026,23 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "rental.carried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its gate carries it again, after it did not; billing goes on. */
+        post: operations["told_rental_carried"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "rental.closed": {
         parameters: {
             query?: never;
@@ -4224,6 +4292,23 @@ export interface webhooks {
         put?: never;
         /** It is being stopped; billing ended. */
         post: operations["told_rental_stopping"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "rental.uncarried": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Its gate has not carried it for 60 seconds: it is out of reach and nothing is billed meanwhile; after 900 seconds it ends. */
+        post: operations["told_rental_uncarried"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4671,6 +4756,62 @@ export interface components {
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        AdminGate: {
+            /**
+             * Format: uuid
+             * @description The gate.
+             */
+            gate_id: string;
+            /** @description Its name or address, as renters see it. */
+            host: string;
+            /** @description The address at which the server dials its doors. */
+            dial_host: string;
+            /** @description Where it stands; null when that was not said. */
+            continent: ("AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA") | null;
+            /** @description Where host agents keep their link to it, by TLS. */
+            link_port: number;
+            /** @description Where they call it by plain TCP. */
+            call_port: number;
+            /** @description The first port of its doors. */
+            ports_from: number;
+            /** @description The last one. */
+            ports_to: number;
+            /** @description Whether it was heard in the last 15 seconds and takes new doors. */
+            live: boolean;
+            /** @description Whether it takes none any more, by its own word or an operator's. */
+            draining: boolean;
+            /**
+             * Format: date-time
+             * @description When it last reported; null: never.
+             */
+            heard_at: string | null;
+            /** @description For how many seconds it has not; null: it never did. */
+            silent_s: number | null;
+            /**
+             * Format: date-time
+             * @description When an operator said that it gets no new doors; null: nobody did.
+             */
+            drained_at: string | null;
+            /**
+             * Format: date-time
+             * @description When an operator added it.
+             */
+            added_at: string;
+            /** @description How many of its ports are doors now. */
+            doors: number;
+            /** @description That, of all its ports. */
+            ports_used_percent: number;
+            /** @description How many connections it carries now. */
+            streams: number;
+            /** @description What it has carried to machines. */
+            bytes_in: string;
+            /** @description What it has carried from machines. */
+            bytes_out: string;
+        };
+        AdminGates: {
+            /** @description All gates that were not removed. */
+            items: components["schemas"]["AdminGate"][];
+        };
         AdminIntent: {
             /** Format: uuid */
             intent_id: string;
@@ -4758,6 +4899,13 @@ export interface components {
              * @description When it went out of service for good; null: it did not.
              */
             retired_at: string | null;
+            /**
+             * @description How renters reach its jobs: at its own ports, or by a gate.
+             * @enum {string}
+             */
+            reach: "direct" | "gate";
+            /** @description What its last passed test found of that; null before the first. */
+            reach_why: string | null;
         };
         AdminMachinePage: {
             items: components["schemas"]["AdminMachine"][];
@@ -5683,6 +5831,21 @@ export interface components {
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        DoorReport: {
+            /**
+             * Format: uuid
+             * @description The door.
+             */
+            door_id: string;
+            /** @description Whether its machine has a link, so that calls get through. */
+            linked: boolean;
+            /** @description From who knocked to the machine, since the gate started. */
+            bytes_in: number;
+            /** @description From the machine to who knocked, since the gate started. */
+            bytes_out: number;
+            /** @description How many are open now. */
+            streams: number;
+        };
         Earnings: {
             /** @description After the fee. */
             earned_micro: string;
@@ -5973,7 +6136,7 @@ export interface components {
              * @description For programs.
              * @enum {string}
              */
-            code: "IMAGE_NOT_FOUND" | "IMAGE_DIGEST_MISMATCH" | "PULL_TIMEOUT" | "DISK_FULL" | "OUT_OF_MEMORY" | "ENGINE_EXITED" | "PROBE_FAILED" | "HOST_REJECTED" | "HOST_LOST" | "INTERNAL";
+            code: "IMAGE_NOT_FOUND" | "IMAGE_DIGEST_MISMATCH" | "PULL_TIMEOUT" | "DISK_FULL" | "OUT_OF_MEMORY" | "ENGINE_EXITED" | "PROBE_FAILED" | "HOST_REJECTED" | "HOST_LOST" | "NO_GATE" | "INTERNAL";
             /** @description For people. */
             message: string;
         };
@@ -6078,6 +6241,29 @@ export interface components {
             budget_micro: string;
             /** @description To be named by who raises it. */
             budget_version: string;
+        };
+        GateOrders: {
+            /** @description Who may sign tickets; kept on disk, for the time without a server. */
+            keys: components["schemas"]["ServerKey"][];
+            /** @description Addresses of the server's own, which limits by source leave alone. */
+            relays: string[];
+            /** @description Doors that are nobody's any more, or elsewhere: to be closed, with their streams. */
+            cut: string[];
+            /** @description Whether this process shall take no links any more and end. */
+            drain: boolean;
+        };
+        GateReport: {
+            /** @description Of this process; its counters begin with it. */
+            boot_id: string;
+            /**
+             * Format: date-time
+             * @description When it started; of two processes of one gate the older one drains.
+             */
+            started_at: string;
+            /** @description Whether it takes no links any more. */
+            draining: boolean;
+            /** @description Every door that it holds or has carried anything for. */
+            doors: components["schemas"]["DoorReport"][];
         };
         GpuDevice: {
             /** @description Where the device sits. */
@@ -6254,7 +6440,7 @@ export interface components {
              */
             ended_at: string | null;
             /** @description Why it ended; null before. */
-            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
             /** @description False when the host never reached READY: nothing ran, nothing was billed. */
             ready: boolean;
             /** @description As it was quoted. */
@@ -6299,7 +6485,7 @@ export interface components {
              */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
             /** @description Why it ended; null while it runs. */
-            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
             /** @description False when the host never reached READY: nothing ran, nothing was billed. */
             ready: boolean;
             /** @description Metered runtime since READY. */
@@ -6544,14 +6730,14 @@ export interface components {
              */
             ended_at: string | null;
             /** @description Why it ended; null before. */
-            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
             /** @description Set once the host has asked for the machine back. */
             preemption: components["schemas"]["Preemption"] | null;
             /**
-             * @description stale: no heartbeat lately; engine_down: not billed, because its engine or a GPU does not answer.
+             * @description stale: no heartbeat lately; engine_down: not billed, because its engine or a GPU does not answer; unreachable: its gate does not carry it, which is not billed from the 61st second on.
              * @enum {string}
              */
-            host_status: "ok" | "stale" | "engine_down";
+            host_status: "ok" | "stale" | "engine_down" | "unreachable";
             /** @description Whether the relay can reach a model in it. */
             has_model_endpoint: boolean;
             /**
@@ -6593,6 +6779,10 @@ export interface components {
             health_events?: components["schemas"]["HealthShown"][];
             /** @description What was rented, also once the offer is gone; left out of older jobs. */
             machine?: components["schemas"]["MachineOfJob"];
+            /** @description For how long it was not billed because its gate did not carry it; left out where the host is reached directly. */
+            uncarried_ms?: string;
+            /** @description What went through its gate, both ways; only where one job is shown, and left out where the host is reached directly. */
+            carried_bytes?: string;
         };
         JobAccepted: {
             /** Format: uuid */
@@ -6655,6 +6845,8 @@ export interface components {
             first_token_ms: components["schemas"]["FirstToken"] | null;
             /** @description Completion tokens by the time it took to make them; null while none are reported. */
             tokens_per_s: number | null;
+            /** @description Of everything that went through the rental's gate, both ways; left out where the host is reached directly. */
+            carried_bytes?: string;
         };
         KeepDeposit: {
             /** @description Why, for the audit record. */
@@ -6822,6 +7014,13 @@ export interface components {
             label?: string | null;
             /** @description How it spent the last 30 days: online, listed, rented. */
             hours?: components["schemas"]["MachineHours"];
+            /**
+             * @description How renters reach its jobs: at its own ports, or by a gate, which its agent calls.
+             * @enum {string}
+             */
+            reach?: "direct" | "gate";
+            /** @description What its last passed test found of that; null before the first. */
+            reach_why?: string | null;
         };
         MachineEarnings: {
             /** @description How many days follow. */
@@ -7953,6 +8152,31 @@ export interface components {
             /** @description From the leaf up to the root. */
             path: components["schemas"]["PathStep"][];
         };
+        PublicGate: {
+            /**
+             * Format: uuid
+             * @description The gate.
+             */
+            gate_id: string;
+            /** @description Its name or address. */
+            host: string;
+            /** @description Where it stands; null when that is not known. */
+            continent: ("AF" | "AN" | "AS" | "EU" | "NA" | "OC" | "SA") | null;
+            /** @description Where host agents keep their link to it, by TLS. */
+            link_port: number;
+            /** @description Where they call it by plain TCP. */
+            call_port: number;
+            /** @description SHA-256 of its public key (SubjectPublicKeyInfo) in hex. */
+            tls_key_sha256: string;
+            /** @description Whether it was heard in the last 15 seconds and takes new doors. */
+            live: boolean;
+            /** @description Whether it takes none any more, while those that it has go on. */
+            draining: boolean;
+        };
+        PublicGates: {
+            /** @description All gates. */
+            items: components["schemas"]["PublicGate"][];
+        };
         PublicStatus: {
             /** @enum {string} */
             status: "operational" | "degraded" | "down";
@@ -8172,6 +8396,10 @@ export interface components {
             entries: components["schemas"]["ReceiptEntry"][];
             /** @description What was given back, oldest first. */
             refunds: components["schemas"]["ReceiptRefund"][];
+            /** @description Only of a rental by a gate: for how long it was not billed because the gate did not carry it. */
+            uncarried_ms?: string;
+            /** @description Only of a rental by a gate: what went through it, both ways. */
+            carried_bytes?: string;
             /**
              * Format: date-time
              * @description Only of a signed receipt: when it was signed.
@@ -8256,7 +8484,7 @@ export interface components {
             /** @description Why the agent could not clean up after it, in the agent's words; null when it could, and before. */
             clean_error?: string | null;
             /** @description Why it ended; null before. */
-            end_reason?: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            end_reason?: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
         };
         Recovery: {
             /** Format: uuid */
@@ -8542,7 +8770,7 @@ export interface components {
             /** Format: uuid */
             machine_id: string;
             /** @description Why it ends; null before. */
-            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost") | null;
+            end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
             /** @description What is held. */
             budget_micro: string;
             /** @description Counts the raises of the budget. */
@@ -8651,6 +8879,12 @@ export interface components {
             needed: number | null;
             /** @description Its transfers of known tokens to the treasury, the first hundred. */
             items: components["schemas"]["SeenTransfer"][];
+        };
+        ServerKey: {
+            /** @description What tickets call it. */
+            key_id: string;
+            /** @description Ed25519, base64 of its 32 bytes. */
+            public_key: string;
         };
         ServiceFigures: {
             /**
@@ -14649,6 +14883,70 @@ export interface operations {
             };
         };
     };
+    report_gate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GateReport"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GateOrders"];
+                };
+            };
+        };
+    };
+    list_gates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicGates"];
+                };
+            };
+        };
+    };
+    list_all_gates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminGates"];
+                };
+            };
+        };
+    };
     create_quote: {
         parameters: {
             query?: {
@@ -15532,6 +15830,8 @@ export interface operations {
                 test?: "waiting" | "testing" | "passed" | "retrying" | "needs_attention";
                 /** @description Only those out of service for good; left out or false: only the others. */
                 retired?: boolean;
+                /** @description Only machines that are reached so. */
+                reach?: "direct" | "gate";
             };
             header?: never;
             path?: never;
@@ -16930,6 +17230,32 @@ export interface operations {
             };
         };
     };
+    told_rental_carried: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.carried";
+                    data?: components["schemas"]["SinceFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
     told_rental_closed: {
         parameters: {
             query?: never;
@@ -17307,6 +17633,32 @@ export interface operations {
                     /** @constant */
                     type?: "rental.stopping";
                     data?: components["schemas"]["RentalFacts"];
+                };
+            };
+        };
+        responses: {
+            /** @description It was taken; the next one follows. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    told_rental_uncarried: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"] & {
+                    /** @constant */
+                    type?: "rental.uncarried";
+                    data?: components["schemas"]["SinceFacts"];
                 };
             };
         };
