@@ -27,12 +27,14 @@ public:
 
 class GatedMarket : public MarketTest {
 protected:
-    GatedMarket() : MarketTest(by_their_word()) {}
-    static Harness::Options by_their_word() {
+    explicit GatedMarket(const EndpointProber* prober = nullptr)
+        : MarketTest(by_their_word(prober), prober ? Outside::all_asked : Outside::doubled) {}
+    static Harness::Options by_their_word(const EndpointProber* prober) {
         static TakesTheirWord their_word;
         Harness::Options options;
         options.overrides.authenticators.machines = &their_word;
         options.overrides.authenticators.gates = &their_word;
+        options.overrides.prober = prober;
         return options;
     }
 
