@@ -107,6 +107,7 @@ TEST(GateLinks, EndWithTheirTicketAndStreamsALittleLater) {
     RawSocket machine = world.call(link.await_call());
     world.clock.advance(std::chrono::minutes(15));
     EXPECT_EQ(member_of(link.next_word(), "reason"), "expired");
+    EXPECT_EQ(world.gate->present().doors, 0U);
     EXPECT_THROW(RawSocket(world.door_port()), std::exception);
     EXPECT_EQ(machine.receive_until("\n"), ssh_greeting);
     machine.send("still here\n");

@@ -147,6 +147,10 @@ const std::map<std::string, Row> matrix{
     {"commit_lanes", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
     {"show_blocks", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
     {"report_health", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
+    {"want_doors", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
+    {"report_gate", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
+    {"list_gates", {200, 200, 200, 200, 200, 200, 200, 200, 200}},
+    {"list_all_gates", {401, 403, 403, 403, 403, 403, 401, 403, 200}},
     {"leave", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
     {"test_download", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
     {"test_upload", {401, 401, 401, 401, 401, 401, 401, 401, 401}},
@@ -295,6 +299,7 @@ const std::map<std::string, Desks> desks{
     {"list_all_claims", {true, true}},
     {"list_all_deposits", {true, true}},
     {"list_all_machines", {true, true}},
+    {"list_all_gates", {true, true}},
     {"list_all_keys", {true, true}},
     {"list_debts", {true, true}},
     {"list_stuck", {true, true}},
@@ -515,7 +520,8 @@ std::string lacking(api::Access access, const People& people) {
         case api::Access::anyone:
         case api::Access::signed_in:
         case api::Access::participant:
-        case api::Access::machine: break;
+        case api::Access::machine:
+        case api::Access::gate: break;
     }
     return "";
 }

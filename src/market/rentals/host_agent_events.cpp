@@ -5,6 +5,7 @@
 #include "base/check.hpp"
 #include "base/log.hpp"
 #include "machines/states.hpp"
+#include "rentals/carriage.hpp"
 #include "rentals/egress.hpp"
 #include "rentals/host_agent_side.hpp"
 #include "rentals/ready.hpp"
@@ -298,6 +299,7 @@ void HostAgentSide::take_end(const db::Context& context, HeldJob& held,
                                                    event_evidence::text_of(end.boot_id)))
         return lose_host(context, held);
     const auto told = funding_end(held.job);
+    look_at_carriage(context, held.job);
     if (const auto runtime = given(end.runtime_ms); runtime && live.meter_started_at)
         parts_.lifecycle.accept_usage(context, held, {.runtime_ms = runtime->value});
     if (is_metered(live.state)) {

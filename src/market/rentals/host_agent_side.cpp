@@ -120,7 +120,9 @@ std::optional<agent_protocol::Lease> HostAgentSide::take_report(
             parts_.lifecycle.accept_usage(
                 context, held,
                 {.runtime_ms = report.runtime_ms.value, .renews_lease = gets_leases(live.state)});
+        const bool stands = live.stands_since || live.stood_ms > stored.stood_ms;
         const bool is_cut = !live.engine_down_at && !live.gpu_lost_at && !live.meter_stopped_at &&
+                            !stands &&
                             live.reported_ms - stored.reported_ms >
                                 live.accepted_ms - stored.accepted_ms + cut_unnoticed_ms;
         if (is_lost || (is_cut && !is_spent(live)) || is_usage_due(live, context.now)) {

@@ -6,7 +6,7 @@
 
 #include "agent_protocol/gate.hpp"
 #include "agent_protocol/gate_ticket.hpp"
-#include "agent_protocol/signature.hpp"
+#include "crypto/ed25519.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::gate {
