@@ -14,7 +14,7 @@
 namespace berth::http {
 namespace {
 
-constexpr std::size_t mib = std::size_t{1024} * 1024;
+constexpr std::size_t handed_mib = std::size_t{1024} * 1024;
 const std::string wish = "Connection: Upgrade\r\nUpgrade: berth-stream\r\n";
 
 Response switching(std::function<void(HandedOver&)> to) {
@@ -207,13 +207,14 @@ TEST(HandOver, TakesTheTlsAlong) {
 
     const auto send_all = [](const End& from) {
         Pattern pattern;
-        for (int i = 0; i < 16; ++i) from.send(pattern.next(mib));
+        for (int i = 0; i < 16; ++i) from.send(pattern.next(handed_mib));
         from.finish_sending();
     };
     const auto receive_all = [](const End& at) {
         Pattern expected;
         bool same = true;
-        for (int i = 0; i < 16 && same; ++i) same = at.receive(mib) == expected.next(mib);
+        for (int i = 0; i < 16 && same; ++i)
+            same = at.receive(handed_mib) == expected.next(handed_mib);
         return same && at.is_finished();
     };
     std::thread there([&] { send_all(local.outside); });

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using support::eventually;
 
-constexpr std::size_t mib = std::size_t{1024} * 1024;
+constexpr std::size_t pumped_mib = std::size_t{1024} * 1024;
 
 // The strangers a and b, and the pair between them.
 struct Joined {
@@ -46,7 +46,7 @@ std::size_t open_pipes() {
 }
 
 // True when all that was sent on `from` came out at `to`, unchanged.
-bool passes(const End& from, const End& to, std::size_t bytes, std::size_t piece = mib) {
+bool passes(const End& from, const End& to, std::size_t bytes, std::size_t piece = pumped_mib) {
     std::thread sender([&] {
         Pattern pattern;
         for (std::size_t sent = 0; sent < bytes; sent += piece) from.send(pattern.next(piece));
@@ -84,19 +84,19 @@ TEST(Pump, OneSideMaySayMuchAfterTheOtherHasFinished) {
     EXPECT_EQ(joined.a.receive(1), "x");
     joined.a.finish_sending();
     EXPECT_TRUE(joined.b.is_finished());
-    EXPECT_TRUE(passes(joined.b, joined.a, 8 * mib));
+    EXPECT_TRUE(passes(joined.b, joined.a, 8 * pumped_mib));
     EXPECT_EQ(joined.ended.wait(), PumpEnd::finished);
 
     Joined other;  // the other side first
     other.b.finish_sending();
     EXPECT_TRUE(other.a.is_finished());
-    EXPECT_TRUE(passes(other.a, other.b, 8 * mib));
+    EXPECT_TRUE(passes(other.a, other.b, 8 * pumped_mib));
     EXPECT_EQ(other.ended.wait(), PumpEnd::finished);
 }
 
 TEST(Pump, CarriesManyMebibytesUnchanged) {
     Joined joined;
-    const std::size_t bytes = (test::sanitized ? 48 : 300) * mib;
+    const std::size_t bytes = (test::sanitized ? 48 : 300) * pumped_mib;
     EXPECT_TRUE(passes(joined.a, joined.b, bytes));
     EXPECT_EQ(joined.counters->from_a, bytes);
 }
@@ -104,8 +104,8 @@ TEST(Pump, CarriesManyMebibytesUnchanged) {
 TEST(Pump, CarriesMuchBothWaysAtOnce) {
     Joined joined;
     bool back = false;
-    std::thread other([&] { back = passes(joined.b, joined.a, 32 * mib); });
-    EXPECT_TRUE(passes(joined.a, joined.b, 32 * mib));
+    std::thread other([&] { back = passes(joined.b, joined.a, 32 * pumped_mib); });
+    EXPECT_TRUE(passes(joined.a, joined.b, 32 * pumped_mib));
     other.join();
     EXPECT_TRUE(back);
     EXPECT_EQ(joined.ended.wait(), PumpEnd::finished);
@@ -124,7 +124,7 @@ TEST(Pump, TakesAPipeForWhatIsLargeAndKeepsNoneForWhatIsNot) {
     joined.a.send("little");
     EXPECT_EQ(joined.b.receive(6), "little");
     EXPECT_EQ(open_pipes(), before);
-    const std::string much(mib, 'x');
+    const std::string much(pumped_mib, 'x');
     EXPECT_TRUE(eventually([&] {
         static_cast<void>(joined.a.send_some(much));
         return open_pipes() > before;
@@ -134,7 +134,7 @@ TEST(Pump, TakesAPipeForWhatIsLargeAndKeepsNoneForWhatIsNot) {
 TEST(Pump, BytesThatWereReadBeforeComeFirst) {
     Pattern pattern;
     const std::string early = pattern.next(100 * 1024);  // more than is copied before it splices
-    const std::string late = pattern.next(mib);
+    const std::string late = pattern.next(pumped_mib);
     Connected a = connect_ends();
     a.outside.send(late.substr(0, 64 * 1024));  // is there when the pair begins
     a.inside.put_back(early);
@@ -157,7 +157,7 @@ TEST(Pump, AReaderThatDoesNotReadHoldsTheSenderBackAndNotTheOtherWay) {
         quiet = now == 0 && before == carried ? quiet + 1 : 0;
         return quiet > 50;
     }));
-    EXPECT_LT(sent, 4 * mib);
+    EXPECT_LT(sent, 4 * pumped_mib);
     joined.b.send("still here");
     EXPECT_EQ(joined.a.receive(10), "still here");
     joined.a.finish_sending();
@@ -183,7 +183,7 @@ TEST(Pump, AResetAfterTheEndIsNoticedWhileTheOtherSideIsSilent) {
 
 TEST(Pump, AResetWhileBytesWaitForAReaderEndsBoth) {
     Joined joined(connect_ends(16 * 1024), connect_ends(16 * 1024));
-    const std::string much(mib, 'x');
+    const std::string much(pumped_mib, 'x');
     EXPECT_TRUE(eventually([&] { return joined.a.send_some(much) == 0; }));
     joined.b.reset();
     EXPECT_EQ(joined.ended.wait(), PumpEnd::broken);
@@ -193,13 +193,13 @@ TEST(Pump, AResetWhileBytesWaitForAReaderEndsBoth) {
 TEST(Pump, AnOwnerEndsItWhileBytesAreInFlight) {
     Joined joined;
     std::thread sender([&] {
-        const std::string piece(mib, 'x');
+        const std::string piece(pumped_mib, 'x');
         try {
             for (;;) joined.a.send(piece);
         } catch (const std::runtime_error&) {
         }
     });
-    EXPECT_EQ(joined.b.receive(4 * mib).size(), 4 * mib);
+    EXPECT_EQ(joined.b.receive(4 * pumped_mib).size(), 4 * pumped_mib);
     joined.pump.end();
     joined.pump.end();
     EXPECT_TRUE(joined.b.is_reset());
@@ -267,8 +267,8 @@ TEST(Pump, APaceThatIsLiftedHoldsNobodyBack) {
     Joined joined(connect_ends(), connect_ends(), pace);
     joined.a.send(std::string(10'000, 'x'));
     pace->set_rate_bps(0);
-    joined.a.send(std::string(4 * mib, 'x'));  // minutes, at the pace it had
-    EXPECT_EQ(joined.b.receive(4 * mib).size(), 4 * mib);
+    joined.a.send(std::string(4 * pumped_mib, 'x'));  // minutes, at the pace it had
+    EXPECT_EQ(joined.b.receive(4 * pumped_mib).size(), 4 * pumped_mib);
 }
 
 // Bytes that a pace lets through in ten seconds of its own time, asked for as fast as it says.
@@ -303,23 +303,23 @@ TEST(Pace, LetsThroughWhatItsRateIs) {
 TEST(Pace, HoldsForAllWhoShareItAndEachWayForItself) {
     Pace pace(8'000'000);
     const Pace::Clock::time_point now = Pace::Clock::now();
-    EXPECT_EQ(pace.take(Pace::Way::from_a, mib, now).bytes, 200'000u);
-    EXPECT_EQ(pace.take(Pace::Way::from_a, mib, now).bytes, 0u);
-    EXPECT_EQ(pace.take(Pace::Way::from_b, mib, now).bytes, 200'000u);
+    EXPECT_EQ(pace.take(Pace::Way::from_a, pumped_mib, now).bytes, 200'000u);
+    EXPECT_EQ(pace.take(Pace::Way::from_a, pumped_mib, now).bytes, 0u);
+    EXPECT_EQ(pace.take(Pace::Way::from_b, pumped_mib, now).bytes, 200'000u);
     pace.give_back(Pace::Way::from_a, 50'000);
-    EXPECT_EQ(pace.take(Pace::Way::from_a, mib, now).bytes, 50'000u);
+    EXPECT_EQ(pace.take(Pace::Way::from_a, pumped_mib, now).bytes, 50'000u);
 }
 
 TEST(Pace, CanBeChangedAndLifted) {
     Pace pace(8'000'000);
     Pace::Clock::time_point now = Pace::Clock::now();
     EXPECT_TRUE(pace.is_limited());
-    static_cast<void>(let_through(pace, now, mib));
+    static_cast<void>(let_through(pace, now, pumped_mib));
     pace.set_rate_bps(16'000'000);
-    EXPECT_NEAR(static_cast<double>(let_through(pace, now, mib)), 20e6, 1e6);
+    EXPECT_NEAR(static_cast<double>(let_through(pace, now, pumped_mib)), 20e6, 1e6);
     pace.set_rate_bps(0);
     EXPECT_FALSE(pace.is_limited());
-    EXPECT_EQ(pace.take(Pace::Way::from_a, mib, now).bytes, mib);
+    EXPECT_EQ(pace.take(Pace::Way::from_a, pumped_mib, now).bytes, pumped_mib);
 }
 
 }  // namespace

@@ -13,10 +13,10 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr Time began{1'800'000'000'000'000};
+constexpr Time gated_from{1'800'000'000'000'000};
 constexpr Time endless{9'000'000'000'000'000'000};
 
-Time at_s(std::int64_t s) { return began + seconds(s); }
+Time at_s(std::int64_t s) { return gated_from + seconds(s); }
 
 Terms hourly(std::int64_t budget_ms, std::int64_t duration_s = 31'536'000, Time until = endless) {
     return {Micro{ms_per_hour}, Micro{budget_ms}, duration_s, until};  // a micro a millisecond
@@ -24,7 +24,7 @@ Terms hourly(std::int64_t budget_ms, std::int64_t duration_s = 31'536'000, Time 
 
 // All stands of a run that was looked at then.
 std::vector<Stand> looked_at(const std::vector<Gap>& all, const std::vector<std::int64_t>& looks) {
-    Carriage carriage{.looked_until = began};
+    Carriage carriage{.looked_until = gated_from};
     std::vector<Stand> stands;
     for (const std::int64_t s : looks) {
         const Time now = at_s(s);
@@ -34,7 +34,7 @@ std::vector<Stand> looked_at(const std::vector<Gap>& all, const std::vector<std:
             gaps.push_back(gap);
             if (gap.until && *gap.until > now) gaps.back().until.reset();
         }
-        const Looked looked = look_at(carriage, gaps, {began, now});
+        const Looked looked = look_at(carriage, gaps, {gated_from, now});
         for (const Stand& each : looked.stands)
             if (!stands.empty() && stands.back().until == each.from)
                 stands.back().until = each.until;
@@ -65,50 +65,52 @@ TEST(StandingMeter, IsTheSameHoweverOftenItIsLookedAt) {
 
 TEST(StandingMeter, KnowsSinceWhenItIsNotCarriedAndSinceWhenItStands) {
     const std::vector<Gap> gap{{at_s(100), {}}};
-    const Carriage first = look_at({.looked_until = began}, gap, {began, at_s(120)}).carriage;
+    const Carriage first =
+        look_at({.looked_until = gated_from}, gap, {gated_from, at_s(120)}).carriage;
     EXPECT_EQ(first.uncarried_since, at_s(100));
     EXPECT_FALSE(first.stands_since);
-    const Carriage second = look_at(first, gap, {began, at_s(160)}).carriage;
+    const Carriage second = look_at(first, gap, {gated_from, at_s(160)}).carriage;
     EXPECT_EQ(second.stands_since, at_s(160));
     const std::vector<Gap> over{{at_s(100), at_s(170)}};
-    const Carriage third = look_at(second, over, {began, at_s(180)}).carriage;
+    const Carriage third = look_at(second, over, {gated_from, at_s(180)}).carriage;
     EXPECT_FALSE(third.uncarried_since);
     EXPECT_FALSE(third.stands_since);
 }
 
 TEST(StandingMeter, CountsTheMinuteOfADoorThatIsOlderThanTheMeterFromItsStart) {
-    const std::vector<Gap> gap{{began - seconds(500), at_s(90)}};
+    const std::vector<Gap> gap{{gated_from - seconds(500), at_s(90)}};
     EXPECT_EQ(looked_at(gap, {200}), (std::vector<Stand>{{at_s(60), at_s(90)}}));
 }
 
 TEST(StandingMeter, StandsNoLongerThanItRunsAndStillKnowsWhatIsCarried) {
     const std::vector<Gap> gap{{at_s(100), {}}};
-    const Looked looked = look_at({.looked_until = began}, gap, {began, at_s(300), at_s(200)});
+    const Looked looked =
+        look_at({.looked_until = gated_from}, gap, {gated_from, at_s(300), at_s(200)});
     EXPECT_EQ(looked.stands, (std::vector<Stand>{{at_s(160), at_s(200)}}));
     EXPECT_EQ(looked.carriage.uncarried_since, at_s(100));
     const std::vector<Gap> over{{at_s(100), at_s(310)}};
-    const Looked later = look_at(looked.carriage, over, {began, at_s(320), at_s(200)});
+    const Looked later = look_at(looked.carriage, over, {gated_from, at_s(320), at_s(200)});
     EXPECT_TRUE(later.stands.empty());
     EXPECT_FALSE(later.carriage.uncarried_since);
 }
 
 TEST(StandingMeter, BillsNothingThatStoodAndAllOfTheRest) {
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
-    const Meter one = accept(start_meter(began), {at_s(200), 200'000}, endless, stands);
+    const Meter one = accept(start_meter(gated_from), {at_s(200), 200'000}, endless, stands);
     EXPECT_EQ(one.accepted_ms, 160'000);
     // The same with a report in the middle of it.
-    Meter meter = accept(start_meter(began), {at_s(80), 80'000}, endless,
+    Meter meter = accept(start_meter(gated_from), {at_s(80), 80'000}, endless,
                          std::vector<Stand>{{at_s(60), at_s(80)}});
     EXPECT_EQ(meter.accepted_ms, 60'000);
     meter = accept(meter, {at_s(200), 200'000}, endless, stands);
     EXPECT_EQ(meter.accepted_ms, 160'000);
     // And with one that tells of the end, long after the meter was stopped.
-    meter = stop_meter(start_meter(began), at_s(90));
+    meter = stop_meter(start_meter(gated_from), at_s(90));
     EXPECT_EQ(accept(meter, {at_s(200), 200'000}, endless, stands).accepted_ms, 60'000);
 }
 
 TEST(StandingMeter, CarriesNothingAcrossAStand) {
-    Meter meter = accept(start_meter(began), {at_s(50), 25'000}, endless);
+    Meter meter = accept(start_meter(gated_from), {at_s(50), 25'000}, endless);
     ASSERT_EQ(meter.carry_ms, 25'000);
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
     meter = accept(meter, {at_s(120), 500'000}, endless, stands);
@@ -121,7 +123,7 @@ TEST(StandingMeter, CarriesNothingAcrossAStand) {
 
 TEST(StandingMeter, SaysHowMuchHadRunByAMidnightInAStand) {
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
-    const Meter meter = start_meter(began);
+    const Meter meter = start_meter(gated_from);
     const Report report{at_s(200), 200'000};
     EXPECT_EQ(accepted_by(meter, report, endless, at_s(50), stands), 50'000);
     EXPECT_EQ(accepted_by(meter, report, endless, at_s(80), stands), 60'000);
@@ -129,22 +131,23 @@ TEST(StandingMeter, SaysHowMuchHadRunByAMidnightInAStand) {
 }
 
 TEST(StandingMeter, IsPaidForLongerByWhatItStoodWithinDurationAndAvailability) {
-    EXPECT_EQ(funded_through(hourly(100'000), began, 40'000).at, at_s(140));
-    EXPECT_EQ(funded_through(hourly(100'000), began, 40'000).limit, Limit::funded_expiry);
-    EXPECT_EQ(funded_through(hourly(100'000, 120), began, 40'000).at, at_s(120));
-    EXPECT_EQ(funded_through(hourly(100'000, 120), began, 40'000).limit, Limit::duration_limit);
-    EXPECT_EQ(funded_through(hourly(100'000, 1000, at_s(130)), began, 40'000).limit,
+    EXPECT_EQ(funded_through(hourly(100'000), gated_from, 40'000).at, at_s(140));
+    EXPECT_EQ(funded_through(hourly(100'000), gated_from, 40'000).limit, Limit::funded_expiry);
+    EXPECT_EQ(funded_through(hourly(100'000, 120), gated_from, 40'000).at, at_s(120));
+    EXPECT_EQ(funded_through(hourly(100'000, 120), gated_from, 40'000).limit,
+              Limit::duration_limit);
+    EXPECT_EQ(funded_through(hourly(100'000, 1000, at_s(130)), gated_from, 40'000).limit,
               Limit::availability_ended);
 }
 
 TEST(StandingMeter, IsProlongedByNoStandThatBeginsWhenTheMoneyIsOver) {
     const Terms terms = hourly(100'000);
     const std::vector<Stand> early{{at_s(60), at_s(90)}, {at_s(125), at_s(145)}};
-    EXPECT_EQ(prolonged_by(terms, began, 0, early), 50'000);
+    EXPECT_EQ(prolonged_by(terms, gated_from, 0, early), 50'000);
     const std::vector<Stand> late{{at_s(60), at_s(90)}, {at_s(130), at_s(145)}};
-    EXPECT_EQ(prolonged_by(terms, began, 0, late), 30'000);
+    EXPECT_EQ(prolonged_by(terms, gated_from, 0, late), 30'000);
     // A budget that was raised meanwhile reaches it.
-    EXPECT_EQ(prolonged_by(hourly(101'000), began, 0, late), 45'000);
+    EXPECT_EQ(prolonged_by(hourly(101'000), gated_from, 0, late), 45'000);
 }
 
 // Another way to say what is owed: second by second, with three lists.
@@ -170,8 +173,8 @@ TEST(StandingMeter, AgreesWithSecondsThatAreCountedOneByOne) {
             owed += carried[static_cast<std::size_t>(s)] ? 1 : 0;
 
         const Terms terms = hourly(budget_s * 1000);
-        Meter meter = start_meter(began);
-        Carriage carriage{.looked_until = began};
+        Meter meter = start_meter(gated_from);
+        Carriage carriage{.looked_until = gated_from};
         std::vector<Stand> stands;
         std::int64_t stood = 0;
         for (std::int64_t s = 0; s < span;) {
@@ -182,13 +185,13 @@ TEST(StandingMeter, AgreesWithSecondsThatAreCountedOneByOne) {
                 told.push_back(gap);
                 if (*gap.until > at_s(s)) told.back().until.reset();
             }
-            const Looked looked = look_at(carriage, told, {began, at_s(s)});
+            const Looked looked = look_at(carriage, told, {gated_from, at_s(s)});
             carriage = looked.carriage;
             stands.insert(stands.end(), looked.stands.begin(), looked.stands.end());
-            stood = prolonged_by(terms, began, stood, looked.stands);
+            stood = prolonged_by(terms, gated_from, stood, looked.stands);
             if (below(3) == 0 && s < span) continue;  // looked at, and not reported
-            meter =
-                accept(meter, {at_s(s), s * 1000}, funded_through(terms, began, stood).at, stands);
+            meter = accept(meter, {at_s(s), s * 1000}, funded_through(terms, gated_from, stood).at,
+                           stands);
         }
         ASSERT_EQ(meter.accepted_ms, owed * 1000) << "run " << run;
         ASSERT_LE(charge_of(terms, meter.accepted_ms), terms.budget);
