@@ -83,13 +83,15 @@ TEST(GateTicket, OfALaterServerMaySayMoreAndNotLess) {
     const auto read = [](const std::string& inner) {
         return read_ticket(signed_raw(inner, "berth-gate-ticket\n"), known_keys()).fault;
     };
-    std::string inner = wire::canonical(wire::encode(good_ticket())).value();
+    const std::string inner = wire::canonical(wire::encode(good_ticket())).value();
+    const auto with = [inner](const std::string& old, const std::string& other) {
+        std::string changed = inner;
+        return changed.replace(changed.find(old), old.size(), other);
+    };
     EXPECT_EQ(read(inner.substr(0, inner.size() - 1) + R"(,"zone":"b"})"), std::nullopt);
     EXPECT_EQ(read("{}"), TicketFault::malformed);
-    const std::size_t port = inner.find("20017");
-    EXPECT_EQ(read(replaced(inner, port, 5, "70017")), TicketFault::malformed);
-    const std::size_t key = inner.find(good_ticket().public_key);
-    EXPECT_EQ(read(replaced(inner, key, 44, "AAAA")), TicketFault::malformed);
+    EXPECT_EQ(read(with("20017", "70017")), TicketFault::malformed);
+    EXPECT_EQ(read(with(good_ticket().public_key, "AAAA")), TicketFault::malformed);
 }
 
 TEST(LinkLine, IsWrittenAndReadBack) {

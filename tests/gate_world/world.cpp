@@ -99,7 +99,7 @@ void World::start_server() {
     server = std::make_unique<Process>(std::vector<std::string>{program_path("berthd"),
                                                                 "serve",
                                                                 "--listen",
-                                                                "0.0.0.0:443",
+                                                                "11.0.0.1:443",
                                                                 "--base-url",
                                                                 url,
                                                                 "--tls-certificate",

@@ -109,6 +109,19 @@ TEST_F(Carriage, SilenceThatEndsWithoutALinkIsOneGap) {
     EXPECT_EQ(seconds(), (Seconds{{10, 55}}));
 }
 
+TEST_F(Carriage, ForOneMomentEndsAGapAndSilenceAfterItIsAnother) {
+    carry(10);
+    carry(40, false);  // since 15
+    carry(5);          // at 55, and never again
+    for (int i = 0; i < 8; ++i) {
+        wait(5);
+        listen();
+    }
+    EXPECT_EQ(seconds(), (Seconds{{15, 55}, {55, -1}}));
+    report(gate, all_of(given));
+    EXPECT_EQ(seconds(), (Seconds{{15, 55}, {55, 95}})) << "whoever looked, and when";
+}
+
 TEST_F(Carriage, IsNotLostByOurOwnOutage) {
     carry(10);
     wait(600);  // nobody listens

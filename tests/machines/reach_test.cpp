@@ -99,8 +99,9 @@ struct Reaching : Agents {
     }
     // As if the worker had dialled what was announced.
     void dialled(const Qualifications::DialResult& result) {
+        const RunId run = last_run().run_id;
         write([&](const db::Context& context) {
-            return tests.end_dialling(context, last_run().run_id, result, rules);
+            return tests.end_dialling(context, run, result, rules);
         });
     }
     std::string why() {

@@ -117,11 +117,12 @@ TEST(JobDeadlines, EndTheFundingWhereTheMeterDoes) {
             for (const std::int64_t duration_s : {60, 3600, 7200})
                 for (const std::int64_t available_s : {30, 60, 3600, 100'000}) {
                     JobRow job = running();
+                    job.live.stood_ms = budget % 1'000 * 40'000;  // what stood is paid for later
                     job.terms.rate = Micro{rate};
                     job.live.budget = Micro{budget};
                     job.terms.duration_limit_s = duration_s;
                     job.terms.available_until = began + seconds(available_s);
-                    const FundedThrough end = funded_through(terms_of(job), began);
+                    const FundedThrough end = funded_through(terms_of(job), began, job.live.stood_ms);
                     const auto due = funding_end(job);
                     ASSERT_TRUE(due.has_value());
                     EXPECT_EQ(due->at, end.at);

@@ -14,11 +14,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Time gated_from{1'800'000'000'000'000};
-constexpr Time endless{9'000'000'000'000'000'000};
+constexpr Time no_limit{9'000'000'000'000'000'000};
 
 Time at_s(std::int64_t s) { return gated_from + seconds(s); }
 
-Terms hourly(std::int64_t budget_ms, std::int64_t duration_s = 31'536'000, Time until = endless) {
+Terms hourly(std::int64_t budget_ms, std::int64_t duration_s = 31'536'000, Time until = no_limit) {
     return {Micro{ms_per_hour}, Micro{budget_ms}, duration_s, until};  // a micro a millisecond
 }
 
@@ -96,28 +96,28 @@ TEST(StandingMeter, StandsNoLongerThanItRunsAndStillKnowsWhatIsCarried) {
 
 TEST(StandingMeter, BillsNothingThatStoodAndAllOfTheRest) {
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
-    const Meter one = accept(start_meter(gated_from), {at_s(200), 200'000}, endless, stands);
+    const Meter one = accept(start_meter(gated_from), {at_s(200), 200'000}, no_limit, stands);
     EXPECT_EQ(one.accepted_ms, 160'000);
     // The same with a report in the middle of it.
-    Meter meter = accept(start_meter(gated_from), {at_s(80), 80'000}, endless,
+    Meter meter = accept(start_meter(gated_from), {at_s(80), 80'000}, no_limit,
                          std::vector<Stand>{{at_s(60), at_s(80)}});
     EXPECT_EQ(meter.accepted_ms, 60'000);
-    meter = accept(meter, {at_s(200), 200'000}, endless, stands);
+    meter = accept(meter, {at_s(200), 200'000}, no_limit, stands);
     EXPECT_EQ(meter.accepted_ms, 160'000);
     // And with one that tells of the end, long after the meter was stopped.
     meter = stop_meter(start_meter(gated_from), at_s(90));
-    EXPECT_EQ(accept(meter, {at_s(200), 200'000}, endless, stands).accepted_ms, 60'000);
+    EXPECT_EQ(accept(meter, {at_s(200), 200'000}, no_limit, stands).accepted_ms, 60'000);
 }
 
 TEST(StandingMeter, CarriesNothingAcrossAStand) {
-    Meter meter = accept(start_meter(gated_from), {at_s(50), 25'000}, endless);
+    Meter meter = accept(start_meter(gated_from), {at_s(50), 25'000}, no_limit);
     ASSERT_EQ(meter.carry_ms, 25'000);
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
-    meter = accept(meter, {at_s(120), 500'000}, endless, stands);
+    meter = accept(meter, {at_s(120), 500'000}, no_limit, stands);
     EXPECT_EQ(meter.accepted_ms, 25'000 + 70'000 - 40'000) << "the counter ran while it stood";
     EXPECT_EQ(meter.carry_ms, 0);
     // A stand of long ago does not matter any more.
-    meter = accept(meter, {at_s(140), 510'000}, endless, stands);
+    meter = accept(meter, {at_s(140), 510'000}, no_limit, stands);
     EXPECT_EQ(meter.carry_ms, 10'000);
 }
 
@@ -125,9 +125,9 @@ TEST(StandingMeter, SaysHowMuchHadRunByAMidnightInAStand) {
     const std::vector<Stand> stands{{at_s(60), at_s(100)}};
     const Meter meter = start_meter(gated_from);
     const Report report{at_s(200), 200'000};
-    EXPECT_EQ(accepted_by(meter, report, endless, at_s(50), stands), 50'000);
-    EXPECT_EQ(accepted_by(meter, report, endless, at_s(80), stands), 60'000);
-    EXPECT_EQ(accepted_by(meter, report, endless, at_s(110), stands), 70'000);
+    EXPECT_EQ(accepted_by(meter, report, no_limit, at_s(50), stands), 50'000);
+    EXPECT_EQ(accepted_by(meter, report, no_limit, at_s(80), stands), 60'000);
+    EXPECT_EQ(accepted_by(meter, report, no_limit, at_s(110), stands), 70'000);
 }
 
 TEST(StandingMeter, IsPaidForLongerByWhatItStoodWithinDurationAndAvailability) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "simulation/gates.hpp"
 #include "support/endpoints_double.hpp"
 #include "support/town.hpp"
 #include "wire/wire.hpp"
@@ -87,6 +88,7 @@ void HostAgent::heartbeat() {
             work_->job, {.workload = workload(), .runtime_ms = said_ms, .renews_lease = true},
             players_.moment());
     if (work_ && work_->tells_end) tell_end(work_->job, tries_max);
+    mind_link();
     obey(answer);
 }
 
@@ -108,6 +110,7 @@ void HostAgent::nudge() {
 void HostAgent::behave() {
     character_.trouble_percent = 0;
     present_ = true;
+    link_back_at_ = {};
     behaves_ = true;
     nudge();
     keep_beating();
@@ -210,7 +213,10 @@ void HostAgent::take_start(const agent_protocol::Command& command) {
     work_ = Work{.job = job,
                  .start = start,
                  .endpoints = test::endpoints_of(payload),
-                 .lease_until = players_.now() + seconds(90)};
+                 .lease_until = players_.now() + seconds(90),
+                 .by_gate = payload.reach == agent_protocol::Reach::gate};
+    unlinked_since_.reset();
+    if (work_->by_gate) ask_for_doors(job);
     keep_beating();
     const bool stalls = dice.chance(character_.trouble_percent / 3);
     if (stalls) return players_.tally.add("start stalls");
@@ -234,7 +240,68 @@ void HostAgent::prepare(const std::string& job, int steps) {
     });
 }
 
+bool HostAgent::is_linked_to(const std::string& gate) const {
+    return present_ && work_ && work_->gate == gate && link_back_at_ <= players_.now();
+}
+
+void HostAgent::lose_link(Duration span) {
+    if (!work_ || work_->gate.empty()) return;
+    players_.tally.add("link lost");
+    link_back_at_ = players_.now() + span;
+}
+
+// Whoever has had no link for long is given doors elsewhere, if there are any.
+void HostAgent::mind_link() {
+    if (!work_ || work_->gate.empty()) return;
+    const bool is_linked = is_linked_to(work_->gate) && players_.gates.is_up(work_->gate);
+    if (is_linked)
+        unlinked_since_.reset();
+    else if (!unlinked_since_)
+        unlinked_since_ = players_.now();
+    if (unlinked_since_ || restored_at_) ask_for_doors(work_->job);
+}
+
+// The whole list, as the page of the protocol says it. Where the doors are named in READY.
+bool HostAgent::ask_for_doors(const std::string& job) {
+    std::vector<std::string> wanted;
+    for (const auto& each : work_->endpoints)
+        wanted.push_back(
+            fmt::format(R"({{"job_id":"{}","name":"{}","kind":"{}"}})", job, each.name.value,
+                        each.kind == agent_protocol::EndpointKind::ssh ? "ssh" : "http"));
+    const Duration lost = players_.now() - unlinked_since_.value_or(players_.now());
+    const std::string before = players_.world.is_up() ? players_.gates.gate_of(job) : "";
+    std::string answer;
+    const int status =
+        send("doors",
+             fmt::format(R"({{"fence":"{}","lost_s":{},"wanted":[{}]}})", host_.fence,
+                         std::chrono::duration_cast<seconds>(lost).count(), fmt::join(wanted, ",")),
+             &answer);
+    if (status != 200) return false;
+    work_->gate = member(answer, "gate.gate_id");
+    for (std::size_t i = 0; i < work_->endpoints.size(); ++i) {
+        auto& endpoint = work_->endpoints[i];
+        endpoint.host = {member(answer, "gate.host")};
+        endpoint.port = {std::stoll(member(answer, fmt::format("doors.{}.port", i)))};
+        if (endpoint.kind == agent_protocol::EndpointKind::http)
+            endpoint.tls_key_sha256.emplace(wire::Text<64, 71>{std::string(64, 'b')});
+    }
+    if (!players_.model.knows(job)) return true;
+    if (before.empty()) {
+        players_.model.gets_doors(job, players_.moment());
+    } else if (before != work_->gate) {
+        players_.tally.add("doors moved");
+        players_.model.doors_move(job, players_.moment());
+    }
+    return true;
+}
+
 void HostAgent::get_ready(const std::string& job) {
+    if (work_->by_gate && work_->gate.empty() && !ask_for_doors(job)) {
+        players_.later(seconds(20), [this, job] {
+            if (holds(job) && work_->phase == Phase::preparing) get_ready(job);
+        });
+        return;
+    }
     work_->container = "c-" + job;
     auto endpoints = work_->endpoints;
     if (character_.hides_endpoints && players_.dice.chance(60)) {

@@ -30,6 +30,9 @@ public:
     void heartbeat();
     // From now on it is there and does its work.
     void behave();
+    // It is there, and nobody gets through to it by its gate.
+    void lose_link(Duration span);
+    bool is_linked_to(const std::string& gate) const;
     // The service was put back to a copy, and has forgotten what this agent was told.
     void note_restored() { restored_at_ = players_.now(); }
 
@@ -52,6 +55,8 @@ private:
         Time lease_until{};
         bool tells_end = false;  // STOPPED has to be told
         bool has_told_end = false;
+        bool by_gate = false;
+        std::string gate = {};  // at which its doors are, as it was told; empty: it has none
     };
 
     int send(const std::string& target, const std::string& body, std::string* answer = nullptr);
@@ -71,6 +76,8 @@ private:
     template <class Evidence>
     int tell(const std::string& job, agent_protocol::JobEventKind kind, const Evidence& evidence);
     void prepare(const std::string& job, int steps);
+    bool ask_for_doors(const std::string& job);
+    void mind_link();
     void get_ready(const std::string& job);
     void plan_trouble(const std::string& job);
     void switch_engine(const std::string& job, bool up);
@@ -94,6 +101,8 @@ private:
     bool beats_ = false;  // a heartbeat is in the timeline
     bool behaves_ = false;
     std::optional<Time> restored_at_;
+    Time link_back_at_{};
+    std::optional<Time> unlinked_since_;
     Duration late_{};  // the report that is on its way
     std::optional<Work> work_;
     std::map<std::string, std::int64_t> leases_;  // the highest of each job, kept for good

@@ -45,6 +45,7 @@ std::string Simulation::choose_copied() {
 
 void Simulation::open_machine(const std::string& host) {
     const bool interruptible = dice_.chance(30);
+    const bool by_gate = gates_.dice().chance(40);
     const std::string original = choose_copied();
     const std::string card = original.empty() ? "GPU-" + world_.new_id() : cards_.at(original);
     const auto machine = test::enrolled(
@@ -52,7 +53,10 @@ void Simulation::open_machine(const std::string& host) {
         {.state = machines::MachineState::UNLISTED,
          .gpu_uuids = {card},
          .measured = test::measured_4090(),
-         .mode = interruptible ? machines::HostMode::idle : machines::HostMode::dedicated});
+         .mode = interruptible ? machines::HostMode::idle : machines::HostMode::dedicated,
+         .adjust = [by_gate](machines::Machine& row) {
+             if (by_gate) row.reach = agent_protocol::Reach::gate;
+         }});
     const std::string id = to_string(machine.machine_id);
     if (original.empty())
         cards_[id] = card;
@@ -105,6 +109,7 @@ bool Simulation::list(const std::string& host, const std::string& machine) {
 void Simulation::open() {
     opened_on_ = ledger::day_of(world_.now());
     find_templates();
+    gates_.open();
     for (int i = 0; i < hosts; ++i) {
         const AccountId host{make_uuid(world_.now(), world_.harness().random)};
         world_.database().write([&](db::Transaction& tx) {
@@ -244,7 +249,7 @@ void Simulation::plan(const std::string& renter, HostAgent& agent, const std::st
     if (dice_.chance(10))
         players_.later(seconds(900), [this, renter, job] {
             if (!model_.knows(job) || model_.at(job).stage != Stage::running) return;
-            const Time end{model_.at(job).paid_until()};
+            const Time end{model_.paid_until(job, players_.moment())};
             const Duration early = seconds(dice_.between(-4, 4));
             timeline_.put(std::max(end - early, world_.now()),
                           [this, renter, job] { raise(renter, job); });

@@ -14,6 +14,9 @@ constexpr Moment progress_within = 900 * second;
 constexpr Moment heard_within = 300 * second;
 constexpr Moment engine_back_within = 300 * second;
 constexpr Moment confirmed_within = 300 * second;
+constexpr Moment carried_within = 900 * second;
+constexpr Moment dark_but_billed = 60 * second;
+constexpr Moment gate_heard_within = 15 * second;
 constexpr Moment outage = 15 * second;
 constexpr Moment lease = 90 * second;
 constexpr Moment gone_after_lease = 300 * second;  // a workload, by itself
@@ -31,6 +34,18 @@ std::int64_t ms_until(const Bill& bill, Moment at) {
     return at <= *bill.ready_at ? 0 : (at - *bill.ready_at) / 1000;
 }
 
+// How many of them are in these stretches, between two moments.
+std::int64_t ms_within(const Bill& bill, const std::vector<Stretch>& stretches, Moment from,
+                       Moment until) {
+    std::int64_t ms = 0;
+    for (const Stretch& one : stretches) {
+        const Moment begin = std::max(one.from, from);
+        const Moment end = std::min(one.until, until);
+        if (begin < end) ms += ms_until(bill, end) - ms_until(bill, begin);
+    }
+    return ms;
+}
+
 }  // namespace
 
 std::int64_t Bill::charge() const { return share(deal.rate, billed_ms, 3'600'000, deal.budget); }
@@ -44,16 +59,86 @@ std::int64_t Bill::charge_before(std::int64_t day_number) const {
     return share(deal.rate, ms, 3'600'000, deal.budget);
 }
 
-Moment Bill::paid_until() const {
+// What was not billed is there to be spent later; a stretch that begins when all is spent is none.
+Moment PlainModel::paid_until(const Bill& one, Moment now) const {
+    const Deal& deal = one.deal;
     const std::int64_t whole_ms = deal.duration_s * 1000;
-    const std::int64_t ms =
+    std::int64_t ms =
         deal.rate == 0 ? whole_ms : share(deal.budget, 3'600'000, deal.rate, whole_ms);
-    return std::min(deal.available_until, *ready_at + ms * 1000);
+    ms += one.unbilled_ms;
+    for (const Stretch& stretch : unbilled(one, now)) {
+        const Moment from = std::max(stretch.from, one.counter_at);
+        if (from < stretch.until && from < *one.ready_at + ms * 1000)
+            ms += ms_until(one, stretch.until) - ms_until(one, from);
+    }
+    return std::min(deal.available_until, *one.ready_at + std::min(ms, whole_ms) * 1000);
 }
 
-Moment Bill::runs_until() const {
-    if (!notice_until) return paid_until();
-    return std::min(*notice_until, *ready_at + deal.duration_s * second);
+Moment PlainModel::runs_until(const Bill& one, Moment now) const {
+    if (!one.notice_until) return paid_until(one, now);
+    return std::min(*one.notice_until, *one.ready_at + one.deal.duration_s * second);
+}
+
+void PlainModel::gets_doors(const std::string& job, Moment now) {
+    Bill& one = bill(job);
+    if (!one.has_doors) one.dark_since = now;
+    one.has_doors = true;
+}
+
+void PlainModel::doors_move(const std::string& job, Moment now) {
+    Bill& one = bill(job);
+    one.dark_since = dark_since(one, now).value_or(now);
+}
+
+void PlainModel::gate_says(const std::string& job, bool linked, Moment now) {
+    Bill& one = bill(job);
+    if (one.stage == Stage::over) return;
+    const auto since = dark_since(one, now);
+    if (!linked) {
+        one.dark_since = since.value_or(now);
+        return;
+    }
+    if (since) one.dark.push_back({*since, now});
+    one.dark_since.reset();
+    one.gate_heard_at = now;
+}
+
+// A gate of which nothing is heard carries nothing since its last word; but it may be we who could
+// not hear.
+std::optional<Moment> PlainModel::dark_since(const Bill& one, Moment now) const {
+    if (!one.has_doors || one.dark_since) return one.dark_since;
+    const Moment quiet_since = std::max(one.gate_heard_at, up_since_);
+    if (quiet_since + gate_heard_within >= now) return std::nullopt;
+    return one.gate_heard_at;
+}
+
+// What was dark while the service could hear, each part for itself.
+std::vector<Stretch> PlainModel::heard_dark(const Bill& one, Moment now) const {
+    std::vector<Stretch> parts = one.dark;
+    if (const auto since = dark_since(one, now)) parts.push_back({*since, now});
+    for (const Stretch& deaf : deaf_) {
+        std::vector<Stretch> rest;
+        for (const Stretch& part : parts) {
+            const Stretch before{part.from, std::min(part.until, deaf.from)};
+            const Stretch after{std::max(part.from, deaf.until), part.until};
+            if (before.from < before.until) rest.push_back(before);
+            if (after.from < after.until) rest.push_back(after);
+        }
+        parts.swap(rest);
+    }
+    return parts;
+}
+
+std::vector<Stretch> PlainModel::unbilled(const Bill& one, Moment now) const {
+    std::vector<Stretch> list;
+    if (!one.has_doors || !one.ready_at) return list;
+    const Moment end = std::min(now, one.stopped_at.value_or(now));
+    for (const Stretch& part : heard_dark(one, now)) {
+        const Stretch late{std::max(part.from, *one.ready_at) + dark_but_billed,
+                           std::min(part.until, end)};
+        if (late.from < late.until) list.push_back(late);
+    }
+    return list;
 }
 
 void PlainModel::reserves(const std::string& job, const Deal& deal, Moment now) {
@@ -115,13 +200,14 @@ void PlainModel::count(Bill& one, const Report& report, Moment now) const {
 
 // Writes what was billed on the pages of the days on which it ran: the first of the time that
 // passed since the report before, and what that had left before it.
-void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end,
-                             std::int64_t spare_ms) const {
+void PlainModel::write_pages(Bill& one, std::int64_t ran_ms, Moment end, std::int64_t spare_ms,
+                             const std::vector<Stretch>& nothing_for) const {
     Moment from = one.counter_at;
     while (ran_ms > 0) {
         const Moment page_ends = (from / day + 1) * day;
-        const std::int64_t room =
-            ms_until(one, std::min(page_ends, end)) - ms_until(one, from) + spare_ms;
+        const Moment until = std::min(page_ends, end);
+        const std::int64_t room = ms_until(one, until) - ms_until(one, from) -
+                                  ms_within(one, nothing_for, from, until) + spare_ms;
         spare_ms = 0;
         const std::int64_t part = page_ends < end ? std::min(room, ran_ms) : ran_ms;
         one.ms_on[from / day] += part;
@@ -137,22 +223,28 @@ void PlainModel::take_down(Bill& one, const Report& report, Moment now) const {
     if (report.runtime_ms <= one.counter_ms && !turns) {
         // What was not said by now is not said of the time without a lease.
         if (report.renews_lease && now > gone_at) {
+            one.unbilled_ms += ms_within(one, unbilled(one, now), one.counter_at, now);
             one.counter_at = now;
             one.spare_ms = 0;
         }
         return;
     }
-    Moment end = std::min({now, gone_at, one.paid_until()});
+    const std::vector<Stretch> nothing_for = unbilled(one, now);
+    const std::int64_t dark_ms = ms_within(one, nothing_for, one.counter_at, now);
+    Moment end = std::min({now, gone_at, paid_until(one, now)});
     if (one.stopped_at) end = std::min(end, *one.stopped_at);
-    if (end < now) one.spare_ms = 0;
+    if (end < now || dark_ms > 0) one.spare_ms = 0;
     const std::int64_t said = std::max<std::int64_t>(0, report.runtime_ms - one.counter_ms);
     const std::int64_t passed =
-        std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at)) +
+        std::max<std::int64_t>(0, ms_until(one, end) - ms_until(one, one.counter_at) -
+                                      ms_within(one, nothing_for, one.counter_at, end)) +
         one.spare_ms;
     const std::int64_t counts = one.engine_down_at ? 0 : std::min(said, passed);
     one.billed_ms += counts;
-    write_pages(one, counts, end, one.spare_ms);
-    const bool is_broken = one.engine_down_at || (turns && report.engine == Engine::down);
+    write_pages(one, counts, end, one.spare_ms, nothing_for);
+    one.unbilled_ms += dark_ms;
+    const bool is_broken =
+        one.engine_down_at || dark_ms > 0 || (turns && report.engine == Engine::down);
     one.spare_ms = is_broken || end < now ? 0 : std::min(spare_ms_max, passed - counts);
     one.counter_ms = std::max(one.counter_ms, report.runtime_ms);
     one.counter_at = now;
@@ -208,7 +300,7 @@ void PlainModel::ends(const std::string& job, const std::optional<Report>& repor
         count(one, *report, now);
     }
     if (one.stage == Stage::running) {
-        const Moment end = one.runs_until();
+        const Moment end = runs_until(one, now);
         // By then it had to be gone, since nobody could be heard.
         const bool is_unheard = now + clocks_apart > one.leased_until + gone_after_lease;
         if (end <= now)
@@ -227,7 +319,7 @@ void PlainModel::finish(const std::string& job, Bill& one, const std::string& re
     ended_.push_back(job);
 }
 
-PlainModel::Next PlainModel::next(const Bill& one) const {
+PlainModel::Next PlainModel::next(const Bill& one, Moment now) const {
     Next first;
     const auto consider = [&](Moment at, Due due) {
         if (first.due == Due::none || at < first.at) first = {at, due};
@@ -242,9 +334,12 @@ PlainModel::Next PlainModel::next(const Bill& one) const {
             patience(one.accepted_at, one.start_deadline_s * second, Due::never_ready);
             break;
         case Stage::running:
-            consider(one.runs_until(), Due::paid);
+            consider(runs_until(one, now), Due::paid);
             if (one.engine_down_at) patience(*one.engine_down_at, engine_back_within, Due::engine);
             patience(one.seen_at, heard_within, Due::lost);
+            // What was dark before the service was deaf does not count.
+            if (one.has_doors && dark_since(one, now))
+                patience(std::max(*dark_since(one, now), *one.ready_at), carried_within, Due::gate);
             break;
         case Stage::stopping:
             patience(one.since, confirmed_within, Due::unconfirmed);
@@ -256,15 +351,21 @@ PlainModel::Next PlainModel::next(const Bill& one) const {
 }
 
 void PlainModel::looks(Moment now) {
-    if (now - looked_at_ > outage) up_since_ = now;
+    if (now - looked_at_ > outage) {
+        deaf_.push_back({looked_at_, now});
+        up_since_ = now;
+    }
     looked_at_ = now;
     for (const std::string& job : live_) {
         Bill& one = bill(job);
-        for (Next due = next(one); due.due != Due::none && due.at <= now; due = next(one)) {
+        for (Next due = next(one, now); due.due != Due::none && due.at <= now;
+             due = next(one, now)) {
             if (due.due == Due::paid) {
                 stop(one, "paid", due.at, now);
             } else if (due.due == Due::engine) {
                 stop(one, "engine_failed", due.at, now);
+            } else if (due.due == Due::gate) {
+                stop(one, "gate_lost", due.at, now);
             } else if (due.due == Due::lost) {
                 finish(job, one, "host_lost");
             } else {

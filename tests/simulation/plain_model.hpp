@@ -28,6 +28,12 @@ struct Deal {
 
 enum class Stage { reserved, starting, running, stopping, over };
 
+// From here to there, and not that last moment.
+struct Stretch {
+    Moment from = 0;
+    Moment until = 0;
+};
+
 struct Bill {
     Deal deal;
     Stage stage = Stage::reserved;
@@ -52,18 +58,25 @@ struct Bill {
     std::string workload = {};  // which boot and container
     std::int64_t captured = 0;  // has left the renter's account
     Moment captured_at = 0;
+    // Of a job that is reached by a gate
+    bool has_doors = false;
+    std::optional<Moment> dark_since = {};  // its doors lead nowhere, by a gate's word
+    Moment gate_heard_at = 0;               // of the gate that had a link to it
+    std::vector<Stretch> dark = {};         // when they led nowhere, as far as that is over
+    std::int64_t unbilled_ms = 0;           // of it, what the reports so far were not billed for
 
     std::int64_t charge() const;
     std::int64_t charge_before(std::int64_t day_number) const;  // for what ran before that day
     std::int64_t fee() const;
-    Moment paid_until() const;  // by the money, the duration or the availability
-    Moment runs_until() const;  // by these, or by the notice that was given
 };
 
 class PlainModel {
 public:
     // The service came up and could not hear anybody before.
-    void starts(Moment now) { up_since_ = looked_at_ = now; }
+    void starts(Moment now) {
+        if (looked_at_ > 0) deaf_.push_back({looked_at_, now});
+        up_since_ = looked_at_ = now;
+    }
     // It let everything happen whose time has come.
     void looks(Moment now);
 
@@ -91,6 +104,11 @@ public:
     void reports(const std::string& job, const Report& report, Moment now);
     // Something else was heard of the host about it.
     void is_heard(const std::string& job, Moment now) { bill(job).seen_at = now; }
+    // Its agent was given doors, which lead nowhere yet; they went to another gate; a gate told
+    // whether it has a link to their machine.
+    void gets_doors(const std::string& job, Moment now);
+    void doors_move(const std::string& job, Moment now);
+    void gate_says(const std::string& job, bool linked, Moment now);
     void notices(const std::string& job, Moment now);
     void raises(const std::string& job, std::int64_t more) { bill(job).deal.budget += more; }
     void stops(const std::string& job, bool was_delivered, Moment now);
@@ -101,6 +119,8 @@ public:
     bool knows(const std::string& job) const { return bills_.contains(job); }
     const Bill& at(const std::string& job) const { return bills_.at(job); }
     const std::map<std::string, Bill>& bills() const { return bills_; }
+    // When it ends by the money, the duration or the availability, as things are now.
+    Moment paid_until(const std::string& job, Moment now) const { return paid_until(at(job), now); }
     // The job that has this machine now; empty where there is none.
     std::string job_on(const std::string& machine) const;
     // Those that were over since the last call.
@@ -120,15 +140,21 @@ public:
 private:
     Bill& bill(const std::string& job) { return bills_.at(job); }
     // The next thing that time brings to a bill: when, and what.
-    enum class Due { none, never_ready, paid, engine, lost, unconfirmed };
+    enum class Due { none, never_ready, paid, engine, lost, gate, unconfirmed };
     struct Next {
         Moment at = 0;
         Due due = Due::none;
     };
-    Next next(const Bill& bill) const;
+    Next next(const Bill& bill, Moment now) const;
+    Moment paid_until(const Bill& bill, Moment now) const;
+    Moment runs_until(const Bill& bill, Moment now) const;  // or until the notice that was given
+    std::optional<Moment> dark_since(const Bill& bill, Moment now) const;
+    std::vector<Stretch> heard_dark(const Bill& bill, Moment now) const;
+    std::vector<Stretch> unbilled(const Bill& bill, Moment now) const;
     void count(Bill& bill, const Report& report, Moment now) const;
     void take_down(Bill& bill, const Report& report, Moment now) const;
-    void write_pages(Bill& bill, std::int64_t ran_ms, Moment end, std::int64_t spare_ms) const;
+    void write_pages(Bill& bill, std::int64_t ran_ms, Moment end, std::int64_t spare_ms,
+                     const std::vector<Stretch>& nothing_for) const;
     void stop(Bill& bill, const std::string& reason, Moment at, Moment now);
     void finish(const std::string& job, Bill& bill, const std::string& reason);
 
@@ -137,6 +163,7 @@ private:
     std::map<std::string, std::vector<std::string>> jobs_of_;  // by renter
     std::vector<std::string> live_;
     std::vector<std::string> ended_;
+    std::vector<Stretch> deaf_;  // when the service could hear nobody
     Moment up_since_ = 0;
     Moment looked_at_ = 0;
 };

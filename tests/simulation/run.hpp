@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "simulation/gates.hpp"
 #include "simulation/simulation.hpp"
 
 namespace berth::simulation {
@@ -17,7 +18,8 @@ public:
     explicit Simulation(const Options& options)
         : options_(options),
           dice_(options.seed),
-          players_{world_, model_, timeline_, dice_, tally_} {}
+          gates_(world_, model_, tally_, options.seed + 1'000'000),
+          players_{world_, model_, timeline_, dice_, tally_, gates_} {}
 
     Outcome run();
 
@@ -39,6 +41,7 @@ private:
     void raise(const std::string& renter, const std::string& job);
     void repair(HostAgent& agent);
     void drain_one();
+    void trouble_gates();
     bool is_delivered(const std::string& job);
 
     // The service
@@ -77,6 +80,7 @@ private:
     Timeline timeline_;
     Dice dice_;
     Tally tally_;
+    GateCrew gates_;
     Players players_;
     std::vector<std::unique_ptr<HostAgent>> agents_;
     std::map<std::string, HostAgent*> by_machine_;

@@ -18,6 +18,10 @@ constexpr Duration settling = hours(2);
 
 void Simulation::look() {
     if (world_.is_up()) {
+        trouble_gates();
+        gates_.report([this](const std::string& machine, const std::string& gate) {
+            return by_machine_.at(machine)->is_linked_to(gate);
+        });
         if (looks_++ % looks_per_round == 0)
             world_.work();
         else
@@ -27,6 +31,18 @@ void Simulation::look() {
         if (looks_ % looks_per_round == 0) check_stuck();
     }
     players_.later(look_every, [this] { look(); });
+}
+
+// Gates fall silent, and machines lose their links.
+void Simulation::trouble_gates() {
+    if (!is_open_ || options_.trouble_percent == 0) return;
+    gates_.perhaps_fail();
+    constexpr int lost_one_in = 20;
+    Dice& dice = gates_.dice();
+    if (dice.between(1, lost_one_in) != 1) return;
+    const auto last = static_cast<std::int64_t>(agents_.size()) - 1;
+    agents_[static_cast<std::size_t>(dice.between(0, last))]->lose_link(
+        dice.seconds(10, dice.chance(60) ? 200 : 1500));
 }
 
 // It goes away for a while, and comes back as it was or as it was at the last copy.
@@ -103,6 +119,7 @@ void Simulation::settle_down() {
     is_open_ = false;
     if (!world_.is_up()) return players_.later(minutes(1), [this] { settle_down(); });
     for (auto& agent : agents_) agent->behave();
+    gates_.behave();
     for (const auto& [job, bill] : model_.bills())
         if (bill.stage != Stage::over)
             players_.later(dice_.seconds(1, 60), [this, id = job, renter = bill.deal.renter,

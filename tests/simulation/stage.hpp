@@ -68,12 +68,15 @@ struct Tally {
     }
 };
 
+class GateCrew;
+
 struct Players {
     World& world;
     PlainModel& model;
     Timeline& timeline;
     Dice& dice;
     Tally& tally;
+    GateCrew& gates;
 
     Time now() const { return world.now(); }
     Moment moment() const { return world.now().micros; }

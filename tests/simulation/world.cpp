@@ -31,7 +31,9 @@ api::Caller Passes::identify(const http::Request& request, db::Transaction&, Tim
     api::Caller caller;
     caller.account = {id};
     caller.credential_id = id;
-    caller.credential = role == "machine" ? api::Credential::machine : api::Credential::session;
+    caller.credential = role == "machine" ? api::Credential::machine
+                        : role == "gate"  ? api::Credential::gate
+                                          : api::Credential::session;
     caller.renter = role == "renter";
     caller.host = role == "host";
     return caller;
@@ -57,6 +59,7 @@ server::Overrides World::overrides() {
     server::Overrides overrides;
     overrides.authenticators.accounts = &passes_;
     overrides.authenticators.machines = &passes_;
+    overrides.authenticators.gates = &passes_;
     overrides.prober = &endpoints_;
     overrides.transport = std::make_unique<test::FakeTransport>();
     overrides.db.writer_thread = false;

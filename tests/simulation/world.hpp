@@ -27,7 +27,7 @@ public:
 };
 
 struct Ask {
-    std::string who;  // "renter ID", "host ID", "machine ID"
+    std::string who;  // "renter ID", "host ID", "machine ID", "gate ID"
     std::string method = "POST";
     std::string target;
     std::string body = "{}";

@@ -9,17 +9,33 @@ namespace {
 constexpr Time no_end{std::numeric_limits<std::int64_t>::max()};
 
 struct Span {
+    DoorId door;
     Time from;
     Time to;
 };
 
-// In order, with what touches or overlaps made one.
+// Whether a door was carried at that instant and no longer: a report had its link, and what follows
+// is a gap of its own.
+bool is_moment_of_carriage(const std::vector<Span>& spans, Time at) {
+    return std::any_of(spans.begin(), spans.end(), [&](const Span& before) {
+        return before.to == at && std::any_of(spans.begin(), spans.end(), [&](const Span& after) {
+                   return after.from == at && after.to > at && after.door == before.door;
+               });
+    });
+}
+
+// In order, with what overlaps or goes on from one door to another made one.
 std::vector<Span> merged(std::vector<Span> spans) {
+    std::erase_if(spans, [](const Span& span) { return span.from >= span.to; });
     std::sort(spans.begin(), spans.end(),
               [](const Span& a, const Span& b) { return a.from < b.from; });
     std::vector<Span> out;
     for (const Span& span : spans) {
-        if (!out.empty() && span.from <= out.back().to)
+        const bool goes_on =
+            !out.empty() &&
+            (span.from < out.back().to ||
+             (span.from == out.back().to && !is_moment_of_carriage(spans, span.from)));
+        if (goes_on)
             out.back().to = std::max(out.back().to, span.to);
         else
             out.push_back(span);
@@ -33,7 +49,7 @@ std::vector<Span> without(const std::vector<Span>& spans, const std::vector<Outa
     for (Span rest : spans) {
         for (const OutageRow& outage : outages) {
             if (outage.to_at <= rest.from || outage.from_at >= rest.to) continue;
-            if (rest.from < outage.from_at) out.push_back({rest.from, outage.from_at});
+            if (rest.from < outage.from_at) out.push_back({rest.door, rest.from, outage.from_at});
             rest.from = std::max(rest.from, outage.to_at);
         }
         if (rest.from < rest.to) out.push_back(rest);
@@ -71,12 +87,13 @@ std::vector<Gap> gaps_of_job(db::Transaction& tx, JobId job, Time since, Time no
     const std::vector<BootRow> boots = boots_of_job(tx, job);
     const Hearing hearing{now, hearing_since(tx)};
     std::vector<Span> spans;
-    for (const GapRow& gap : stored_gaps_of_job(tx, job)) spans.push_back({gap.from_at, gap.to_at});
+    for (const GapRow& gap : stored_gaps_of_job(tx, job))
+        spans.push_back({gap.door_id, gap.from_at, gap.to_at});
     for (const DoorRow& door : doors) {
         if (door.kind == DoorKind::test || was_never_used(door)) continue;
         const BootRow* const linked = find_boot(boots, door.gate_id, door.linked_boot);
         if (const auto from = uncarried_since(door, linked, hearing))
-            spans.push_back({*from, no_end});
+            spans.push_back({door.door_id, *from, no_end});
     }
     spans = merged(std::move(spans));
     if (!spans.empty()) spans = without(spans, outages_since(tx, spans.front().from));

@@ -61,7 +61,7 @@ struct Gap {
     Time from;
     std::optional<Time> to;  // none: until now and on
 };
-// Of all of its doors together, in order, none touching another; those that ended before `since`
+// Of all of its doors together, in order, none over another; those that ended before `since`
 // left out.
 std::vector<Gap> gaps_of_job(db::Transaction& tx, JobId job, Time since, Time now);
 

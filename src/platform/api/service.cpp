@@ -554,7 +554,6 @@ http::Response Service::refuse(const Exchange& exchange, const Problem& problem)
     if (problem.status == 401) response.headers.add("WWW-Authenticate", "Bearer");
     if (const auto* missing = dynamic_cast<const StepUpMissing*>(&problem))
         response.headers.add(step_up_header, std::string(step_up_name(missing->purpose)));
-    if (problem.code == Code::no_gate) response.headers.add("Retry-After", "5");
     // Clients of streamed routes repeat conflicts by themselves, which helps nobody.
     if (problem.status == 409 && exchange.match.entry != nullptr && exchange.match.entry->streamed)
         response.headers.add("x-should-retry", "false");

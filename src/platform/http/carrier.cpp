@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "http/text.hpp"
+
 namespace berth::http {
 namespace {
 
@@ -44,7 +46,7 @@ Transfer Carrier::read(std::span<char> into) {
     const std::size_t count = std::min(into.size(), ahead_.size());
     std::memcpy(into.data(), ahead_.data(), count);
     if (count == ahead_.size())
-        ahead_ = {};
+        free_text(ahead_);
     else
         ahead_.erase(0, count);
     return {Transfer::Status::done, count};

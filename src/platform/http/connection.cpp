@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "http/incoming.hpp"
 #include "http/respond.hpp"
+#include "http/text.hpp"
 
 namespace berth::http {
 namespace {
@@ -175,7 +176,7 @@ void Connection::keep_ahead(std::string_view fresh) {
         if (make_room(size)) input_.append(fresh);
         return;
     }
-    input_ = {};
+    free_text(input_);
     input_share_.drop();
     unread_body_ = true;
     dropped_bytes_ += fresh.size();
@@ -225,7 +226,7 @@ Wants Connection::settle() {
     if (phase_ == Phase::closed) return wants_ = Wants::end;
     renew_deadline();
     if (!output_.empty()) return wants_;  // as flush() has set it
-    if (output_.text.capacity() > idle_text_bytes_max) output_.text = {};
+    if (output_.text.capacity() > idle_text_bytes_max) free_text(output_.text);
     // A source that has more is told of the room in the next turn of the loop: others come between.
     if (phase_ == Phase::streaming && streamed_->room_wanted) return wants_ = Wants::room;
     const bool answering = phase_ == Phase::handling || phase_ == Phase::streaming || turn_is_over_;
@@ -248,7 +249,7 @@ void Connection::proceed_with_kept() {
     proceed(bytes);
     input_share_.shrink(bytes.size());
     if (bytes.empty())
-        input_ = {};
+        free_text(input_);
     else
         input_.erase(0, input_.size() - bytes.size());
 }
@@ -314,7 +315,7 @@ bool Connection::refuse(int status) {
 bool Connection::make_room(std::size_t input_bytes) {
     const ByteBudget::Taken taken = input_share_.try_resize(input_bytes);
     if (taken == ByteBudget::Taken::all) return true;
-    input_ = {};
+    free_text(input_);
     if (phase_ == Phase::head || phase_ == Phase::body) return refuse(503);
     unread_body_ = true;
     if (incoming_) refuse_without_room(taken);
@@ -515,7 +516,7 @@ void Connection::end() {
     const bool quiet = expected && !unread_body_ && input_.empty();
     phase_ = quiet ? Phase::closed : Phase::lingering;
     if (!quiet) stream_.finish_sending();
-    input_ = {};
+    free_text(input_);
     input_share_.drop();
 }
 
@@ -564,7 +565,7 @@ std::string& Connection::Output::growing_text() {
 
 void Connection::Output::clear() {
     text.clear();
-    body = {};
+    free_text(body);
     shared_body.reset();
     sent = 0;
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "http/incoming.hpp"
+#include "http/text.hpp"
 
 namespace berth::http {
 
@@ -92,7 +93,7 @@ bool Connection::take_body(std::string_view& bytes) {
         return false;
     }
     if (unread) {
-        request.body = {};
+        free_text(request.body);
         request.held.drop();
     }
     const std::unique_ptr<Incoming> done = std::move(incoming_);

@@ -18,8 +18,6 @@ constexpr std::size_t copied_bytes_max = TlsSession::record_bytes_max;  // at a 
 constexpr int full_reads_before_splice = 2;
 constexpr std::size_t turn_bytes_max = std::size_t{1024} * 1024;  // then others have their turn
 
-enum class Ready : std::uint8_t { nothing, input, room };
-
 std::array<char, copied_bytes_max>& pump_scratch() {
     thread_local std::array<char, copied_bytes_max> bytes;
     return bytes;
@@ -47,6 +45,7 @@ public:
 
 private:
     using Side = std::size_t;  // 0 is a, 1 is b; way 0 goes from a to b
+    enum class Ready : std::uint8_t { nothing, input, room };
 
     struct Way {
         std::string kept;  // read and not written yet

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "base/letters.hpp"
@@ -14,6 +15,9 @@ inline bool equal_without_case(std::string_view a, std::string_view b) {
         if (to_lower(a[i]) != to_lower(b[i])) return false;
     return true;
 }
+
+// Empties a text and gives its memory back, which assigning an empty one does not.
+inline void free_text(std::string& text) { std::string().swap(text); }
 
 namespace detail {
 

@@ -213,8 +213,8 @@ void UpstreamCall::Exchange::send() {
         sent_ += transfer.bytes;
     }
     all_sent_ = true;
-    head_ = {};
-    request_.body = {};
+    free_text(head_);
+    free_text(request_.body);
     request_.held.drop();
 }
 
@@ -286,7 +286,7 @@ bool UpstreamCall::Exchange::take_head(std::string_view& bytes) {
         return false;
     }
     answer_ = parse_answer_head(head.substr(0, size), asked());
-    answer_head_ = {};
+    free_text(answer_head_);
     scanner_.reset();
     bytes.remove_prefix(size - before);
     const bool interim = answer_.status < 200 && answer_.status != switching_status;

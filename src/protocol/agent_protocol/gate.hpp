@@ -143,11 +143,11 @@ BOOST_DESCRIBE_ENUM(ByeReason, replaced, draining, expired, refused, cut)
 
 struct LinkLine {
     LineKind kind = LineKind::ping;
-    std::optional<LinkId> link_id;
-    std::optional<CallId> call_id;
-    std::optional<DoorId> door_id;
-    std::optional<GatePort> call_port;
-    std::optional<ByeReason> reason;
+    std::optional<LinkId> link_id = {};
+    std::optional<CallId> call_id = {};
+    std::optional<DoorId> door_id = {};
+    std::optional<GatePort> call_port = {};
+    std::optional<ByeReason> reason = {};
 };
 BOOST_DESCRIBE_STRUCT(LinkLine, (), (kind, link_id, call_id, door_id, call_port, reason))
 constexpr auto wire_docs(const LinkLine*) {

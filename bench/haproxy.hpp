@@ -1,0 +1,56 @@
+// HAProxy in TCP mode with one thread and splicing, as the baseline of what joins two sockets.
+#pragma once
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "bench/measure.hpp"
+
+namespace berth::bench {
+
+class Haproxy {
+public:
+    Haproxy(std::uint16_t port, std::uint16_t behind) {
+        const std::string file = kept_.path + "/haproxy.cfg";
+        std::ofstream(file) << fmt::format(R"(
+global
+    nbthread 1
+    maxconn 4096
+    maxpipes 1024
+defaults
+    mode tcp
+    option splice-auto
+    timeout connect 10s
+    timeout client 1m
+    timeout server 1m
+listen joined
+    bind 127.0.0.1:{}
+    server source 127.0.0.1:{}
+)",
+                                           port, behind);
+        process_ = ::fork();
+        if (process_ != 0) return;
+        ::setenv("PATH", "/usr/local/sbin:/usr/sbin:/usr/bin:/bin", 1);
+        ::execlp("haproxy", "haproxy", "-q", "-db", "-f", file.c_str(), nullptr);
+        ::_exit(127);
+    }
+    ~Haproxy() {
+        ::kill(process_, SIGTERM);
+        ::waitpid(process_, nullptr, 0);
+    }
+    Haproxy(const Haproxy&) = delete;
+    Haproxy& operator=(const Haproxy&) = delete;
+
+private:
+    Folder kept_;
+    pid_t process_ = -1;
+};
+
+}  // namespace berth::bench
