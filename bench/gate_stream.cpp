@@ -185,6 +185,7 @@ int main() {
                 ours.push_back(rate(ours_port, streams));
                 theirs.push_back(rate(theirs_port, streams));
             }
+            if (!haproxy.has_spliced()) throw std::runtime_error("haproxy did not splice");
             bench::print(streams == 1 ? "gate_stream" : "gate_stream_200", ours, "haproxy", theirs);
         }
     });

@@ -8,10 +8,6 @@
 namespace berth::agent_protocol {
 namespace {
 
-std::string replaced(std::string text, std::size_t at, std::size_t size, std::string_view by) {
-    return text.replace(at, size, by);
-}
-
 const std::string server_key_id = "9a51c0f66f1d0e9c";
 
 crypto::Ed25519Key server_key() { return crypto::Ed25519Key{crypto::Secret(Bytes(32, 's'))}; }

@@ -40,7 +40,7 @@ TEST_F(AgentAtGate, WithoutAnythingWantedNobodyIsAskedAndNoLinkIsOpened) {
     start();
     keeper->give_back(job);
     want();
-    linked();
+    const auto kept = linked();
     EXPECT_EQ(server.asked().size(), 1U);
     EXPECT_EQ(keeper->in_words().find("trouble"), std::string::npos);
 }
@@ -257,7 +257,7 @@ TEST_F(AgentAtGate, ASilentLinkIsGivenUp) {
     want();
     const auto silent = linked();
     EXPECT_TRUE(silent->line->ends());
-    linked();
+    const auto kept = linked();
 }
 
 // ---- The server's answers
@@ -270,7 +270,7 @@ TEST_F(AgentAtGate, WhileNoGateLivesItAsksAgain) {
     start();
     want();
     EXPECT_TRUE(soon([&] { return keeper->trouble() == "No gate of the server is up."; }));
-    linked();
+    const auto kept = linked();
     EXPECT_TRUE(has_places());
     EXPECT_TRUE(soon([&] { return keeper->trouble().empty(); }));
 }
@@ -285,7 +285,7 @@ TEST_F(AgentAtGate, ATestThatIsOverTakesNoDoorFromAJob) {
     start();
     keeper->want(run, {{"endpoint", DoorKind::test, local.port()}});
     want();
-    linked();
+    const auto kept = linked();
     EXPECT_TRUE(has_places());
     EXPECT_FALSE(keeper->places(run));
 }
