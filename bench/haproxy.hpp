@@ -40,6 +40,7 @@ listen joined
                                            port, behind);
         process_ = ::fork();
         if (process_ != 0) return;
+        ::close_range(STDERR_FILENO + 1, ~0U, 0);  // has_spliced() counts its own pipes
         ::setenv("PATH", "/usr/local/sbin:/usr/sbin:/usr/bin:/bin", 1);
         ::execlp("haproxy", "haproxy", "-q", "-db", "-f", file.c_str(), nullptr);
         ::_exit(127);
@@ -61,7 +62,7 @@ listen joined
             const int number = std::stoi(each.path().filename().string());
             if (number > STDERR_FILENO && to.starts_with("pipe:")) ++pipes;
         }
-        return pipes >= 2;
+        return pipes >= 4;  // the ends of one to wake itself, and of one to splice through
     }
 
 private:

@@ -25,7 +25,7 @@ int main(int count, char** arguments) {
     test::BankCallers callers;
     const auto controls = std::make_shared<test::BankControls>();
     server::Overrides overrides;
-    overrides.authenticators = {.accounts = &callers, .machines = &callers};
+    overrides.authenticators = {.accounts = &callers, .machines = &callers, .gates = &callers};
     overrides.migrations = {test::bank_migration()};
     overrides.routes = [&](api::Router& router) { test::add_bank_routes(router, controls); };
     server::App app(server::load_settings(sources), clock, random, std::move(overrides));

@@ -300,8 +300,7 @@ void World::open_host() {
     post(ada, machine_place() + "/offer",
          fmt::format(R"({{"expected_version":"0","rate_micro_per_hour":"{}",)"
                      R"("included_disk_gib":1,"included_egress_gib":10,)"
-                     R"("available_from":"{}","available_until":"{}",)"
-                     R"("availability_class":"dedicated"}})",
+                     R"("available_from":"{}","available_until":"{}"}})",
                      rate, to_rfc3339(clock.now() - std::chrono::hours(1)),
                      to_rfc3339(clock.now() + std::chrono::hours(200))),
          202, "PATCH");

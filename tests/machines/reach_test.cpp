@@ -230,9 +230,10 @@ TEST_F(Reaching, TheExaminationOfTheCardsKeepsTheWay) {
     EXPECT_EQ(old.reach, std::nullopt) << "of a process that knew no gates";
     begin();
     report("null", own_door);
+    const RunId run = last_run().run_id;
     write([&](const db::Context& context) {
         return tests.end_examination(
-            context, last_run().run_id, {Dialled::answered, "", Reach::gate},
+            context, run, {Dialled::answered, "", Reach::gate},
             {.state = ProofState::proven, .bytes = 25'000'000'000, .tops = 300}, rules);
     });
     EXPECT_EQ(machine().reach, Reach::gate);
@@ -307,11 +308,12 @@ TEST_F(Dialling, ADoorThatGatesDoesNotKnowIsNotDialled) {
 TEST_F(Reaching, TheDoorOfATestIsAskedOfGatesByItsNameAlone) {
     begin();
     report("null", own_door);
+    const machines::Run run = last_run();
     harness.app->database().read([&](db::Transaction& tx) {
-        const auto place = tests.find_door(tx, last_run(), harness.clock.now());
+        const auto place = tests.find_door(tx, run, harness.clock.now());
         ASSERT_TRUE(place);
         EXPECT_EQ(place->host, "127.0.0.1") << "where the operator says that it is";
-        machines::Run other = last_run();
+        machines::Run other = run;
         other.door_port = 20002;
         EXPECT_FALSE(tests.find_door(tx, other, harness.clock.now()));
     });

@@ -147,7 +147,7 @@ std::shared_ptr<Answered> Board::answer(const CallId& id) {
 void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine, Duration since) {
     Door& door = doors_.at(id);
     --door.joining;
-    if (closed_ || !machine) {
+    if (closed_ || !machine || is_cut(id, door.rank)) {
         stranger.reset_on_close();
         return tally_.count(CallOutcome::gone);
     }

@@ -235,12 +235,20 @@ SignatureFields RequestSigner::sign(const SignedParts& parts, std::string_view b
             .signature = write(Dictionary{{std::string(label), bytes}})};
 }
 
+// As it will stand in Host, where the port that a scheme has anyway is left out.
+static std::string authority_in(bool is_https, std::string_view place) {
+    const std::string_view usual = is_https ? ":443" : ":80";
+    if (place.ends_with(usual)) place.remove_suffix(usual.size());
+    return to_lower(place);
+}
+
 void RequestSigner::sign(http::Outbound& request, const Moment& moment) const {
     const std::size_t scheme = request.url.find("://");
     require(scheme != std::string::npos, "a request is signed for an absolute address");
     const std::string_view rest = std::string_view(request.url).substr(scheme + 3);
     const std::size_t slash = std::min(rest.find_first_of("/?"), rest.size());
-    const std::string authority = to_lower(rest.substr(0, slash));
+    const std::string authority =
+        authority_in(request.url.starts_with("https"), rest.substr(0, slash));
     const std::string_view target = rest.substr(slash);
     const std::size_t mark = std::min(target.find('?'), target.size());
     const std::string_view path = mark == 0 ? std::string_view("/") : target.substr(0, mark);
