@@ -1,5 +1,6 @@
 // HAProxy in TCP mode with one thread and splicing, as the baseline of what joins two sockets.
 // Splicing is asked for both ways: with splice-auto it guesses, and was seen to copy everything.
+// Its pipes are as large as ours: with its usual 64 KiB it is a third slower.
 #pragma once
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ global
     nbthread 1
     maxconn 4096
     maxpipes 1024
+    tune.pipesize 262144
 defaults
     mode tcp
     option splice-request

@@ -88,6 +88,7 @@ Gate::Gate(GateOptions options, const Clock& clock, Random& random, http::Client
     http::ServerOptions page;
     page.address = options_.metrics_address;
     page.port = options_.metrics_port;
+    page.reuse_port = true;
     metrics_ = std::make_unique<http::Server>(page, *metrics_page_);
 }
 
@@ -130,6 +131,7 @@ void Gate::start() {
 void Gate::drain() {
     links_->stop_listening();
     calls_->stop_listening();
+    if (metrics_) metrics_->stop_listening();
     board_->run([this] { board_->drain(); });
 }
 
