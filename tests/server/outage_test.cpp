@@ -118,7 +118,7 @@ TEST(Overload, AFullRequestQueueGives503) {
     std::vector<int> statuses;
     api::Service service({harness.app->router(),
                           harness.app->database(),
-                          {.accounts = &callers, .machines = &callers},
+                          {.accounts = &callers, .machines = &callers, .gates = &callers},
                           harness.clock,
                           harness.random,
                           "secret",
