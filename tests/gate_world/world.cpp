@@ -330,7 +330,7 @@ std::string World::reserve(std::int64_t budget) {
                     R"("budget_micro":"{}"}})",
                     offer, find_template(), budget);
     // A server that was just started rents a machine once it has heard of it.
-    soon([&] { return send(ben.key, "POST", "/api/v1/quotes", wish).status == 201; });
+    EXPECT_TRUE(soon([&] { return send(ben.key, "POST", "/api/v1/quotes", wish).status == 201; }));
     const std::string quote = post(ben, "/api/v1/quotes", wish, 201);
     std::string body = R"({"quote_id":")" + member(quote, "quote_id") + "\"";
     if (!kind.ssh_key.empty()) body += R"(,"ssh_public_key":")" + kind.ssh_key + "\"";
