@@ -32,9 +32,13 @@ TEST(Problem, CodesHaveTheStatusThatClientsWerePromised) {
          {"IDEMPOTENCY_CONFLICT", "CONFLICT", "VERSION_CONFLICT", "STALE_VERSION", "STALE_FENCE",
           "QUOTE_EXPIRED", "INSUFFICIENT_FUNDS", "STOP_IRREVERSIBLE", "EVENTS_EXPIRED"}},
         {503, {"UNAVAILABLE"}}};
-    std::set<std::string_view> of_host_agents{
-        "BUDGET_VERSION_OLDER", "BUDGET_FUNDING_MISMATCH",      "LEASE_SEQ_REPLAY",
-        "COMMAND_EXPIRED",      "UNSUPPORTED_PROTOCOL_VERSION", "UNKNOWN_COMMAND_KIND", "NO_GATE"};
+    std::set<std::string_view> of_host_agents{"BUDGET_VERSION_OLDER",
+                                              "BUDGET_FUNDING_MISMATCH",
+                                              "LEASE_SEQ_REPLAY",
+                                              "COMMAND_EXPIRED",
+                                              "UNSUPPORTED_PROTOCOL_VERSION",
+                                              "UNKNOWN_COMMAND_KIND",
+                                              "NO_GATE"};
     std::map<int, std::set<std::string_view>> told;
     for (int i = 0; i < code_count; ++i)
         if (of_host_agents.erase(code_name(Code{i})) == 0)

@@ -122,7 +122,8 @@ TEST(JobDeadlines, EndTheFundingWhereTheMeterDoes) {
                     job.live.budget = Micro{budget};
                     job.terms.duration_limit_s = duration_s;
                     job.terms.available_until = began + seconds(available_s);
-                    const FundedThrough end = funded_through(terms_of(job), began, job.live.stood_ms);
+                    const FundedThrough end =
+                        funded_through(terms_of(job), began, job.live.stood_ms);
                     const auto due = funding_end(job);
                     ASSERT_TRUE(due.has_value());
                     EXPECT_EQ(due->at, end.at);

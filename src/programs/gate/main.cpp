@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
-#include <time.h>
 #include <CLI/CLI.hpp>
+#include <ctime>
 
 #include <algorithm>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "gate/reporter.hpp"
 
-#include <time.h>
+#include <ctime>
 
 #include <cstdlib>
 
