@@ -187,7 +187,7 @@ protected:
 TEST_F(AgentByGateAlways, NeedsNoWordOfTheServer) {
     const JobId job = new_job();
     server.give(start(job), server.own);
-    linked();
+    const auto kept = linked();
     EXPECT_EQ(member(ready_of(job), "evidence.endpoints.0.port"), "20017");
     EXPECT_TRUE(soon(
         [&] { return server.told("/manifest").find(R"("gate":"always")") != std::string::npos; }));

@@ -77,7 +77,7 @@ TEST_F(AgentAtGate, ALineThatIsTooLongEndsTheLink) {
     EXPECT_TRUE(opened->line->ends());
     EXPECT_TRUE(soon([&] { return keeper->trouble().find("too long") != std::string::npos; }))
         << keeper->trouble();
-    linked();
+    const auto kept = linked();
 }
 
 TEST_F(AgentAtGate, GarbageEndsTheLinkAndKindsOfALaterVersionDoNot) {
@@ -91,7 +91,7 @@ TEST_F(AgentAtGate, GarbageEndsTheLinkAndKindsOfALaterVersionDoNot) {
     for (int i = 0; i < 100; ++i)
         if (!later->say("\x01\xff{]")) break;
     EXPECT_TRUE(later->line->ends());
-    linked();
+    const auto kept = linked();
 }
 
 TEST_F(AgentAtGate, CallsWithoutHelloOrWithoutTheirIdsAreNone) {
