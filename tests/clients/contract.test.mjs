@@ -182,7 +182,7 @@ test('errors have one envelope, and the codes the status that they always have',
         EVENTS_EXPIRED: [409],
         UNAVAILABLE: [503, 429] };
     const hostAgents = ['BUDGET_VERSION_OLDER', 'BUDGET_FUNDING_MISMATCH', 'LEASE_SEQ_REPLAY',
-        'COMMAND_EXPIRED', 'UNSUPPORTED_PROTOCOL_VERSION', 'UNKNOWN_COMMAND_KIND'];
+        'COMMAND_EXPIRED', 'UNSUPPORTED_PROTOCOL_VERSION', 'UNKNOWN_COMMAND_KIND', 'NO_GATE'];
     for (const { path, responses } of operations) {
         for (const [status, { description }] of Object.entries(responses)) {
             for (const code of description.match(/\b[A-Z_]{4,}(?=:)/g) ?? []) {
