@@ -235,6 +235,8 @@ TEST_F(GateStory, AKilledGateComesBackWithTheSameDoors) {
 }
 
 TEST_F(GateStory, AnUpgradeOfTheGateLosesNeitherAWordNorAStranger) {
+    if (std::getenv("BERTH_GATE_DRILL") == nullptr)
+        GTEST_SKIP() << "waits for the relay's last line, so that tools/gate_drill runs it";
     const World::Door door = world().door_of(world().running());
     World::Gate& gate = gate_of(world(), door);
     Counting stream(world(), door, 150, 100ms);
