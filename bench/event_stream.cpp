@@ -61,25 +61,26 @@ private:
             for (int i = 0; i < count; ++i) {
                 const int socket = ready[static_cast<std::size_t>(i)].data.fd;
                 if (socket != listener_) {
-                    if (::recv(socket, bytes.data(), bytes.size(), 0) > 0)
-                        static_cast<void>(::send(socket, head.data(), head.size(), MSG_NOSIGNAL));
+                    if (::recv(socket, bytes.data(), bytes.size(), 0) <= 0) continue;
+                    static_cast<void>(::send(socket, head.data(), head.size(), MSG_NOSIGNAL));
+                    sockets.push_back(socket);  // no frame comes before its head
                     continue;
                 }
                 const int fresh = ::accept4(listener_, nullptr, nullptr, SOCK_NONBLOCK);
                 if (fresh < 0) continue;
                 const int on = 1;
                 ::setsockopt(fresh, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-                sockets.push_back(fresh);
                 wanted.data.fd = fresh;
                 ::epoll_ctl(poll, EPOLL_CTL_ADD, fresh, &wanted);
             }
             // As many as are due by now, spread over the second.
-            for (const auto now = std::chrono::steady_clock::now(); next < now && !sockets.empty();
+            for (const auto now = std::chrono::steady_clock::now(); next < now;
                  next += std::chrono::nanoseconds(std::chrono::seconds(1)) / streams) {
-                static_cast<void>(::send(sockets[at++ % sockets.size()], frame.data(), frame.size(),
-                                         MSG_NOSIGNAL));
+                if (at < sockets.size())
+                    static_cast<void>(
+                        ::send(sockets[at], frame.data(), frame.size(), MSG_NOSIGNAL));
+                at = (at + 1) % streams;
             }
-            if (sockets.empty()) next = std::chrono::steady_clock::now();
         }
     }
 
