@@ -46,7 +46,7 @@ std::optional<LinkLine> read_line(std::string_view text) {
                   .call_port = loose->call_port,
                   .reason = {}};
     if (loose->reason) line.reason = parse_enum<ByeReason>(*loose->reason);
-    return has_what_it_needs(line) ? std::optional(std::move(line)) : std::nullopt;
+    return has_what_it_needs(line) ? std::optional(line) : std::nullopt;
 }
 
 }  // namespace berth::agent_protocol
