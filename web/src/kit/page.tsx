@@ -16,7 +16,15 @@ export interface PageProps {
     children?: ComponentChildren;
 }
 
-const siteName = typeof document === 'undefined' ? 'Berth' : document.title;
+let siteName = document.title;
+
+/** What stands behind the title of each view. */
+export function nameSite(name: string): void {
+    const [before, after] = [` \u00b7 ${siteName}`, ` \u00b7 ${name}`];
+    if (document.title.endsWith(before)) document.title = document.title.slice(0, -before.length) + after;
+    siteName = name;
+}
+
 let lastPath: string | undefined;
 
 /** The heading takes the focus when one came here from another address, not on the first page. */
