@@ -97,7 +97,10 @@ function Rail({ path }: { path: string }) {
                 <span>Spendable</span><Balance />
                 <span class="clip">{session.email ?? 'An agent’s account'}</span>
                 <Button small onClick={() => void signOut()}>Sign out</Button>
-            </> : session === null && <Button small href="/sign-in">Sign in</Button>}
+            </> : session === null && <>
+                <Button small href="/sign-in">Sign in</Button>
+                <span>No password, no card. A code by mail.</span>
+            </>}
             <span class="row"><a href="/status">Status</a><a href="/proof">Proof</a><a href="/docs" data-native>API</a></span>
             <ThemeSwitch />
         </footer>

@@ -35,7 +35,8 @@ function Verdict({ chain, records, isAll, head }: {
         </Notice>;
     }
     if (chain.checked < records.length) {
-        return <Notice role="status" title={`Checking ${plural(records.length, 'record')}.`} />;
+        return <Notice role="status" title={`Checking ${plural(records.length, 'record')}, one after the other.`}>
+            <p>In your browser: that none is missing, none was altered, and the machine signed its own.</p></Notice>;
     }
     const isNamed = head && records.some(({ hash }) => hash === head);
     return <Notice tone="go" role="status" title={`${plural(records.length, 'record')}, one chain without a gap.`}>
