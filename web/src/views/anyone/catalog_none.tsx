@@ -25,7 +25,7 @@ function missed(filter: string, offer: Offer, wish: Wish): { words: string; act:
             return { words: `${rate} an hour for all of it; you allow ${moneyText(wish[filter], 4)}`,
                 act: `Allow ${rate}`, patch: { max: allowed(offer.total_rate_micro_per_hour) } };
         }
-        case 'model': return { words: `It is a ${gpuName(offer.model)}`,
+        case 'model': return { words: `Another GPU: ${gpuName(offer.model)}`,
             act: 'Take any GPU', patch: { gpu: undefined } };
         case 'min_bandwidth_mbps': return { words: `${lineText(offer.download_mbps) ?? 'Line not measured'} down`,
             act: 'Take any line', patch: { down: undefined } };

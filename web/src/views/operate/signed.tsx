@@ -1,7 +1,7 @@
 // What the machine of a rental signed: whether it holds, what it measured, and what happened when.
 import { plural } from '../../format';
 import { Badge, Empty, Failure, Line, Loading, Panel, Timeline } from '../../kit';
-import type { Tone } from '../../words';
+import { jobState, type Tone } from '../../words';
 import { useChain, type Chain } from '../renter/chain';
 import type { Evidence } from '../renter/proofs';
 import { gist, kinds, measured, rangeText, useRecords } from '../renter/records';
@@ -42,12 +42,18 @@ function Measured({ records }: { records: Evidence[] }) {
     </figure>;
 }
 
+/** A rental that moved on is told by where it came to. */
+function titleOf({ kind, payload }: Evidence): string {
+    const to = kind === 'STATE' ? (payload as Record<string, unknown>)['to'] : undefined;
+    return typeof to === 'string' ? jobState(to).word : kinds[kind] ?? visible(kind);
+}
+
 /** What moved it on: the beginning, and how it ended. */
 function Story({ records }: { records: Evidence[] }) {
     const told = records.filter(({ kind }) => !everyMinute.includes(kind));
     const shown = told.length <= shownMax ? told : [...told.slice(0, shownMax / 2), ...told.slice(-shownMax / 2)];
     return <Timeline items={shown.map((record) => ({ at: record.at, tone: tones[record.kind], children: <>
-        {kinds[record.kind] ?? visible(record.kind)}{' '}
-        <span class="muted">{[gist(record), record.signed ? 'signed' : 'by the service'].filter(Boolean).join(', ')}</span>
+        {titleOf(record)} <span class="muted">{[record.kind === 'STATE' ? '' : gist(record),
+            record.signed ? 'signed' : 'by the service'].filter(Boolean).join(', ')}</span>
     </> }))} />;
 }
