@@ -2,31 +2,29 @@
 // its styles, and scripts of the same size that do nothing. usage: console_paint.mjs ORIGIN
 import { createServer } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { chromium } from '../tests/web/node_modules/playwright-core/index.mjs';
+import { openBrowser, printLine } from './browser.mjs';
 
 const origin = process.argv[2];
-const rounds = 9;
-const median = (values) => [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
+const rounds = 15;
 
-const page = await (await fetch(`${origin}/`)).text();
-const files = [...page.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map(([, path]) => path);
-const kept = new Map();
-for (const path of files) {
+async function keep(path) {
     const answer = await fetch(origin + path);
     const text = await answer.text();
-    const isScript = path.endsWith('.js');
-    kept.set(path, { type: answer.headers.get('content-type'), body: gzipSync(isScript ? `/*${text.replaceAll('*/', '')}*/` : text) });
+    const type = answer.headers.get('content-type');
+    const body = type.includes('javascript') ? `/*${text.replaceAll('*/', '')}*/` : text;
+    return [path, { type, body: gzipSync(body) }];
 }
-const still = page.replace('<div id="app"></div>', '<div id="app"><h1>Rent a GPU</h1></div>');
+const page = await (await fetch(`${origin}/`)).text();
+const named = [...page.matchAll(/<(?:script|link)[^>]*(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path);
+const kept = new Map(await Promise.all(['/', ...named].map(keep)));
 const server = createServer((request, answer) => {
     const file = kept.get(request.url);
-    answer.setHeader('Content-Type', file?.type ?? (request.url === '/' ? 'text/html' : 'text/css'));
-    if (file) answer.setHeader('Content-Encoding', 'gzip');
-    answer.end(file?.body ?? (request.url === '/' ? still : ''));
+    if (!file) return answer.writeHead(404).end();
+    answer.writeHead(200, { 'Content-Type': file.type, 'Content-Encoding': 'gzip' }).end(file.body);
 });
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 
-const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+const browser = await openBrowser();
 async function paintOf(address) {
     const context = await browser.newContext();
     const view = await context.newPage();
@@ -42,12 +40,14 @@ async function paintOf(address) {
     await context.close();
     return ms;
 }
+const still = `http://127.0.0.1:${server.address().port}/`;
 const [ours, theirs] = [[], []];
-for (let round = 0; round < rounds; ++round) {
-    ours.push(await paintOf(`${origin}/`));
-    theirs.push(await paintOf(`http://127.0.0.1:${server.address().port}/`));
+for (let round = 0; round <= rounds; ++round) {
+    const [mine, other] = [await paintOf(`${origin}/`), await paintOf(still)];
+    if (round === 0) continue; // the browser itself comes up
+    ours.push(mine);
+    theirs.push(other);
 }
 await browser.close();
 server.close();
-const [mine, baseline] = [median(ours), median(theirs)];
-console.log(`BENCH console_paint_ms ours=${mine.toFixed(0)} baseline=static-page:${baseline.toFixed(0)} ratio=${(baseline / mine).toFixed(2)}`);
+printLine('console_paint_ms', ours, 'static-page', theirs);

@@ -42,7 +42,7 @@ protected:
 
 TEST_F(WebConsole, IsOnePageAtEveryAddressOfItsOwn) {
     for (const char* place :
-         {"/", "/sign-in", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status",
+         {"/", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status",
           "/proof", "/rentals/1/receipt", "/money/add/1", "/account/keys", "/help", "/host",
           "/host/machines/new", "/operate/settings", "/operate?tab=1"}) {
         const auto answer = get(place);
@@ -52,6 +52,15 @@ TEST_F(WebConsole, IsOnePageAtEveryAddressOfItsOwn) {
         EXPECT_EQ(header(answer, "Cache-Control"), "no-cache") << place;
     }
     EXPECT_NE(page.find("href=\"/branding.css\""), std::string::npos);
+}
+
+TEST_F(WebConsole, HasItsPlacesInThePageButWhereOneSignsIn) {
+    EXPECT_NE(page.find("class=\"shell\""), std::string::npos);
+    const std::string sign_in = get("/sign-in").body;
+    EXPECT_EQ(sign_in.find("class=\"shell\""), std::string::npos);
+    EXPECT_NE(sign_in.find("<div id=\"app\"></div>"), std::string::npos);
+    const std::string head = page.substr(0, page.find("<body>"));
+    EXPECT_EQ(sign_in.substr(0, head.size()), head);
 }
 
 TEST_F(WebConsole, LeavesEveryOtherAddressAsItWas) {

@@ -1,5 +1,5 @@
 // Every address of the console once, with something to see, in both themes and at four widths in turn: everybody
-// can read it, nothing scrolls sideways, and no page asks for what its policy refuses.
+// can read it, nothing scrolls sideways or jumps while it comes, and no page asks for what its policy refuses.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -24,6 +24,7 @@ const tabs = ['keys', 'security', 'sessions', 'addresses', 'hub', 'events', 'web
 const widths = [1440, 768, 390, 320];
 const themes = ['light', 'dark'];
 const heightPx = 900;
+const shiftMax = 0.05; // half of what counts as good
 const enoughMicro = 30_000_000;
 
 // A person with a linked wallet and money.
@@ -115,14 +116,42 @@ async function lookIn(page, address, { theme, width }) {
     await page.setViewportSize({ width, height: heightPx });
     await page.goto(address);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
+    await page.waitForFunction(() => !document.querySelector('[aria-busy="true"], .coming'));
     const where = `${address}, ${theme}, ${width} px`;
     assert.equal(await page.getByRole('heading', { level: 1 }).count(), 1, `${where}: one heading`);
     assert.deepEqual(await page.getByRole('alert').allInnerTexts(), [], `${where}: no failure`);
+    await assertStill(page, where);
     await assertAccessible(page, where);
 }
 
+// What moves by itself while a page comes, by the measure of browsers.
+function watchShifts() {
+    const found = [];
+    const keep = (entries) => found.push(...entries.filter(({ hadRecentInput }) => !hadRecentInput));
+    const observer = new PerformanceObserver((list) => keep(list.getEntries()));
+    observer.observe({ type: 'layout-shift', buffered: true });
+    let wasSlow = false;
+    const look = () => { wasSlow ||= document.querySelector('.page:has(> .head):not(.coming) .loading') !== null; };
+    new MutationObserver(look)
+        .observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['class'] });
+    globalThis.shiftsSoFar = () => {
+        keep(observer.takeRecords());
+        const what = found.flatMap(({ value, sources }) =>
+            sources.map(({ node }) => `${value.toFixed(4)} ${node?.outerHTML?.slice(0, 120)}`));
+        return { wasSlow, what, sum: found.reduce((sum, { value }) => sum + value, 0) };
+    };
+}
+
+// Where the machine was too slow for all parts to come together, one sees what is to come, and it may be taller.
+async function assertStill(page, where) {
+    const { sum, what, wasSlow } = await page.evaluate(() => globalThis.shiftsSoFar());
+    if (process.env.WEB_CHECK && sum > 0.01)
+        console.log(`# ${where} moved by ${sum.toFixed(4)}${wasSlow ? ', slowly' : ''}: ${what.join(' | ')}`);
+    assert.ok(wasSlow || sum <= shiftMax, `${where} moved by ${sum}: ${what.join(' | ')}`);
+}
+
 async function lookAtAll(test, page, places) {
+    await page.addInitScript(watchShifts);
     for (const address of places) await test.test(address, () => look(page, address));
 }
 

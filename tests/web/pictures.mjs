@@ -113,7 +113,7 @@ async function dispute(operator, renter, host, job) {
 async function picture(page, address, name) {
     if (address !== undefined) await page.goto(address);
     await page.getByRole('heading', { level: 1 }).waitFor();
-    await page.waitForFunction(() => !document.querySelector('[aria-busy="true"]'));
+    await page.waitForFunction(() => !document.querySelector('[aria-busy="true"], .coming'));
     await page.evaluate(() => { document.activeElement?.blur(); scrollTo(0, 0); });
     await page.screenshot({ path: join(folder, `${name}.png`) });
 }
@@ -123,6 +123,7 @@ async function talk(page, address) {
     await page.getByLabel('Message').fill('What do ships do in a harbour?');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.getByText(/first after/).waitFor();
+    await page.getByText(/[1-9]\d* s at/).waitFor(); // what the host has proved
     await page.getByText('none failed').waitFor(); // the relay's figures are asked for every ten seconds
 }
 
@@ -140,6 +141,8 @@ test('pictures', async (t) => {
     const anyone = await (await openBrowser(t, market.server, size)).newPage();
     await picture(anyone, '/sign-in', 'sign-in');
     await picture(anyone, '/', 'catalog');
+    await anyone.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    await picture(anyone, '/?max=0.30&gpu=4090', 'catalog-none');
 
     const rental = `/rentals/${await market.rent(renter, other, '500000')}`;
     const page = await signInByPage(t, market, 'paul@example.org', size);
@@ -148,6 +151,9 @@ test('pictures', async (t) => {
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await picture(page, undefined, 'rental-dark');
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await picture(page, undefined, 'rental-phone');
+    await page.setViewportSize(size);
     await picture(page, '/money', 'money');
 
     const host = await signInByPage(t, market, 'hanna@example.org', size);

@@ -11,6 +11,10 @@ applyTheme();
 // Addresses of the server's own pages are not this program's.
 const own = /^\/($|\?|offers|templates|status|proof|sign-in|rentals|money|account|help|host|operate)/;
 
+const app = document.getElementById('app')!;
+// Nothing stands around signing in.
+if (location.pathname === '/sign-in') app.replaceChildren();
+
 render(
     <QueryClientProvider client={reads}>
         <LocationProvider scope={own}>
@@ -18,5 +22,5 @@ render(
             <App />
         </LocationProvider>
     </QueryClientProvider>,
-    document.getElementById('app')!,
+    app,
 );

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useRead } from './api';
-import { Button, Icon, Notice, Toasts, type IconName } from './kit';
+import { Button, Icon, nameSite, Notice, Toasts, type IconName } from './kit';
 import { Money } from './format';
 import { useLive } from './live';
 import { signOut, useSession } from './session';
@@ -65,16 +65,15 @@ function Places({ title, places, current }: { title: string; places: Place[]; cu
 }
 
 function Brand() {
-    const branding = useBranding();
+    const { data, error } = useRead('show_branding');
+    const name = data?.name ?? (error ? 'Berth' : undefined);
+    useEffect(() => { if (name) nameSite(name); }, [name]);
+    // Nobody's name stands here before the house's own.
+    if (!name) return <a class="brand" href="/" aria-label="Start"><svg viewBox="0 0 24 24" aria-hidden="true" /></a>;
     return <a class="brand" href="/">
-        {branding.hasLogo ? <img src="/branding/logo" alt="" height={24} /> : <Icon name="mark" />}
-        {branding.name}
+        {data?.has_logo ? <img src="/branding/logo" alt="" height={24} /> : <Icon name="mark" />}
+        {name}
     </a>;
-}
-
-export function useBranding(): { name: string; hasLogo: boolean } {
-    const { data } = useRead('show_branding');
-    return { name: data?.name ?? 'Berth', hasLogo: data?.has_logo ?? false };
 }
 
 function Balance() {
@@ -98,7 +97,10 @@ function Rail({ path }: { path: string }) {
                 <span>Spendable</span><Balance />
                 <span class="clip">{session.email ?? 'An agent’s account'}</span>
                 <Button small onClick={() => void signOut()}>Sign out</Button>
-            </> : session === null && <Button small href="/sign-in">Sign in</Button>}
+            </> : session === null && <>
+                <Button small href="/sign-in">Sign in</Button>
+                <span>No password, no card. A code by mail.</span>
+            </>}
             <span class="row"><a href="/status">Status</a><a href="/proof">Proof</a><a href="/docs" data-native>API</a></span>
             <ThemeSwitch />
         </footer>

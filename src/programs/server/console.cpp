@@ -20,6 +20,18 @@ constexpr std::string_view page_name = "index.html";
 constexpr std::string_view assets_folder = "assets/";
 constexpr std::size_t version_bytes = 16;
 
+// What stands around every view is in the page, to be seen before its script runs. Signing in has
+// nothing around it.
+constexpr std::string_view shell_begin = "<!--shell-->";
+constexpr std::string_view shell_end = "<!--/shell-->";
+
+std::string without_shell(const std::string& page) {
+    const std::size_t begin = page.find(shell_begin);
+    const std::size_t end = page.find(shell_end);
+    check(begin < end && end != std::string::npos, "the page of the console has its shell");
+    return page.substr(0, begin) + page.substr(end + shell_end.size());
+}
+
 // A script or style of another origin, one that stands in the page, and any HTML that is made out
 // of text are refused by the browser.
 constexpr const char* page_policy =
@@ -72,10 +84,12 @@ struct Console {
                     type_of_file(file.name), std::move(bytes)};
         }
         check(page != nullptr, "the console has a page");
+        sign_in = std::make_shared<const std::string>(without_shell(*page));
         version = to_hex(crypto::sha256(*page).substr(0, version_bytes));
     }
 
     std::shared_ptr<const std::string> page;
+    std::shared_ptr<const std::string> sign_in;
     std::string version;
     std::map<std::string, api::File, std::less<>> assets;
 };
@@ -85,14 +99,17 @@ const Console& console() {
     return made;
 }
 
-api::Html show_console(Call& call) {
+api::Html send_page(Call& call, const std::shared_ptr<const std::string>& page) {
     call.add_header("Content-Security-Policy", page_policy);
     call.add_header("Referrer-Policy", "no-referrer");
     call.add_header("Permissions-Policy", "camera=(), geolocation=(), microphone=()");
     call.add_header("Cross-Origin-Opener-Policy", "same-origin");
     call.note_version(console().version);
-    return console().page;
+    return page;
 }
+
+api::Html show_console(Call& call) { return send_page(call, console().page); }
+api::Html show_sign_in(Call& call) { return send_page(call, console().sign_in); }
 
 }  // namespace
 
@@ -123,7 +140,7 @@ void add_console_routes(api::Router& router) {
                 .second_status = http::not_modified_status,
                 .rate = &api::unlimited,
                 .cache = Cache::checked},
-               show_console);
+               show_sign_in);
     router.add({.method = "GET",
                 .path = "/assets/{name}",
                 .name = "console_asset",

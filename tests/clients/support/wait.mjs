@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 const checkEveryMilliseconds = 20;
-const waitSecondsMax = 30;
+const waitSecondsMax = 90; // a machine that does ten other things
 
 // Returns what `find` returns as soon as that is something.
 export async function until(what, find) {

@@ -7,11 +7,11 @@ import { chromium } from 'playwright-core';
 
 const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
     .find((path) => existsSync(path));
-export const patienceMs = 20_000;
+export const patienceMs = 90_000; // a machine that does ten other things
 
 let launched;
 function launch() {
-    launched ??= chromium.launch({ executablePath: program,
+    launched ??= chromium.launch({ executablePath: program, timeout: 2 * patienceMs,
         args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'] });
     return launched;
 }

@@ -4,7 +4,7 @@ export { Button, type ButtonProps } from './button';
 export { Checks, type CheckItem, Steps, type StepItem, Timeline, type TimelineItem } from './progress';
 export { Code, Copy, useCopy } from './copy';
 export { Icon, type IconName, Mark } from './icon';
-export { Page, Panel, Tabs, type Crumb } from './page';
+export { nameSite, Page, Panel, Tabs, type Crumb } from './page';
 export { Qr } from './qr';
 export { Sheet } from './sheet';
 export { toast, Toasts } from './toast';

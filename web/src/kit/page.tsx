@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useRoute } from 'preact-iso';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 
 export type Crumb = [label: string, href: string];
 
@@ -16,7 +16,15 @@ export interface PageProps {
     children?: ComponentChildren;
 }
 
-const siteName = typeof document === 'undefined' ? 'Berth' : document.title;
+let siteName = document.title;
+
+/** What stands behind the title of each view. */
+export function nameSite(name: string): void {
+    const [before, after] = [` \u00b7 ${siteName}`, ` \u00b7 ${name}`];
+    if (document.title.endsWith(before)) document.title = document.title.slice(0, -before.length) + after;
+    siteName = name;
+}
+
 let lastPath: string | undefined;
 
 /** The heading takes the focus when one came here from another address, not on the first page. */
@@ -29,11 +37,32 @@ function useArrival(heading: { current: HTMLElement | null }) {
     }, [path]);
 }
 
+const comingMsMax = 400;
+
+/** The parts of a view are shown together when the last of them is read, so that none pushes another about. What
+ * takes long shows where it will stand. */
+function useComing(main: { current: HTMLElement | null }): boolean {
+    const [isComing, setComing] = useState(true);
+    useEffect(() => {
+        const end = performance.now() + comingMsMax;
+        let wanted = 0;
+        const look = () => {
+            if (performance.now() < end && main.current?.querySelector('.loading')) wanted = requestAnimationFrame(look);
+            else setComing(false);
+        };
+        wanted = requestAnimationFrame(look);
+        return () => cancelAnimationFrame(wanted);
+    }, []);
+    return isComing;
+}
+
 export function Page({ title, crumbs, facts, actions, live, tabTitle, children }: PageProps) {
     const heading = useRef<HTMLHeadingElement>(null);
     useArrival(heading);
+    const main = useRef<HTMLElement>(null);
+    const isComing = useComing(main);
     useEffect(() => { document.title = `${tabTitle ?? title} \u00b7 ${siteName}`; }, [title, tabTitle]);
-    return <main id="main" class="page" tabIndex={-1}>
+    return <main ref={main} id="main" class={isComing ? 'page coming' : 'page'} tabIndex={-1}>
         {crumbs && <Crumbs crumbs={crumbs} title={title} />}
         <div class="head">
             <div>

@@ -4,7 +4,7 @@ import { useRead } from '../../api';
 import { moneyText, plural } from '../../format';
 import { Async, Badge, Button } from '../../kit';
 import { cleared, filtersOf, type Patch } from './filters';
-import { continents, exactRate, gibText, gpuName, lineText, machineName, memoryOf, placeOf, runtimeName, type Offer,
+import { continents, exactRate, gibText, gpuName, lineText, machineName, memoryAndPlace, placeOf, runtimeName, type Offer,
     type Template } from './market';
 import type { Wish } from './soon';
 import { offerHref } from './catalog_rows';
@@ -17,7 +17,7 @@ function missed(filter: string, offer: Offer, wish: Wish): { words: string; act:
         case 'gpu_count': return {
             words: `Has ${plural(offer.gpu_count ?? 1, 'GPU')}; you ask for ${wish['gpu_count']}`,
             act: `Take ${plural(offer.gpu_count ?? 1, 'GPU')}`, patch: { gpus: String(offer.gpu_count ?? 1) } };
-        case 'continent': return { words: `${placeOf(offer)}; you ask for ${
+        case 'continent': return { words: `${placeOf(offer) ?? 'Place not known'}; you ask for ${
             continents.find(([key]) => key === wish['continent'])?.[1] ?? 'elsewhere'}`,
             act: 'Look anywhere', patch: { where: undefined } };
         case 'max_rate_micro_per_hour': {
@@ -25,7 +25,7 @@ function missed(filter: string, offer: Offer, wish: Wish): { words: string; act:
             return { words: `${rate} an hour for all of it; you allow ${moneyText(wish[filter], 4)}`,
                 act: `Allow ${rate}`, patch: { max: allowed(offer.total_rate_micro_per_hour) } };
         }
-        case 'model': return { words: `It is a ${gpuName(offer.model)}`,
+        case 'model': return { words: `Another GPU: ${gpuName(offer.model)}`,
             act: 'Take any GPU', patch: { gpu: undefined } };
         case 'min_bandwidth_mbps': return { words: `${lineText(offer.download_mbps) ?? 'Line not measured'} down`,
             act: 'Take any line', patch: { down: undefined } };
@@ -87,11 +87,9 @@ export function NoOffers({ wish, set, template }: Props) {
 
 function Near({ offer, filter, wish, set, template }: Props & { offer: Offer; filter: string }) {
     const { words, act, patch } = missed(filter, offer, wish);
-    const memory = memoryOf(offer);
     return <li class="offer-card">
         <div><a class="strong" href={offerHref(offer, template)} data-row-link>{machineName(offer)}</a>
-            <div class="tiny muted">
-                {memory ? `${gibText(memory)} GPU memory` : 'Memory not measured'} · {placeOf(offer)}</div></div>
+            <div class="tiny muted">{memoryAndPlace(offer)}</div></div>
         <div class="right"><span class="strong num" title={exactRate(offer.rate_micro_per_gpu_hour)}>
             {moneyText(offer.rate_micro_per_gpu_hour, 4)}</span><div class="tiny muted">USDC per GPU-hour</div></div>
         {offer.fit && <div class="wide row"><Badge tone={offer.fit.fits ? 'go' : 'slack'}>

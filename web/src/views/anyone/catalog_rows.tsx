@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Ago, dateText, moneyText, now, Unknown } from '../../format';
 import { Badge } from '../../kit';
-import { againstMarket, classOf, exactRate, gibText, lineText, machineName, memoryOf, misfit, placeOf, recordOf,
+import { againstMarket, classOf, exactRate, gibText, lineText, machineName, memoryAndPlace, memoryOf, misfit, placeOf, recordOf,
     type Template } from './market';
 import type { CatalogOffer } from './soon';
 import type { SteadyRow } from './steady';
@@ -71,11 +71,10 @@ function seenAt(offer: CatalogOffer, readAt: number): number {
 
 function TableRow({ row, template, readAt, onRent }: RowsProps & { row: SteadyRow }) {
     const { offer } = row;
-    const memory = memoryOf(offer);
     const record = recordOf(offer);
     return <tr class={canRent(row) ? undefined : 'off'}>
         <td><a class="strong" href={offerHref(offer, template)} data-row-link>{machineName(offer)}</a>
-            <small>{memory ? `${gibText(memory)} GPU memory` : 'Memory not measured'} · {placeOf(offer)}</small></td>
+            <small>{memoryAndPlace(offer)}</small></td>
         <td><Fit offer={offer} isGone={row.isGone} template={template} /></td>
         <td class="r"><Price offer={offer} /></td>
         <td><Market offer={offer} /></td>
@@ -128,7 +127,8 @@ function Card({ row, template, readAt, onRent }: RowsProps & { row: SteadyRow })
     const memory = memoryOf(offer);
     return <li class={canRent(row) ? 'offer-card' : 'offer-card off'}>
         <div><a class="strong" href={offerHref(offer, template)} data-row-link>{machineName(offer)}</a>
-            <div class="tiny muted">{memory ? gibText(memory) : 'memory not measured'} · {placeOf(offer)} · <Ago
+            <div class="tiny muted">{[memory ? gibText(memory) : 'memory not measured', placeOf(offer), '']
+                .filter((each) => each !== undefined).join(' · ')}<Ago
                 at={seenAt(offer, readAt)} /></div></div>
         <div class="right"><span class="strong num" title={exactRate(offer.rate_micro_per_gpu_hour)}>
             {moneyText(offer.rate_micro_per_gpu_hour, 4)}</span><div class="tiny muted">USDC per GPU-hour</div></div>

@@ -36,8 +36,14 @@ export function machineName(offer: Offer): string {
 export const continents: [string, string][] = [['AF', 'Africa'], ['AN', 'Antarctica'], ['AS', 'Asia'],
     ['EU', 'Europe'], ['NA', 'North America'], ['OC', 'Oceania'], ['SA', 'South America']];
 
-export function placeOf(offer: Offer): string {
-    return continents.find(([key]) => key === offer.continent)?.[1] ?? 'Place unknown';
+/** Undefined where the address that it enrolled from tells nothing. */
+export function placeOf(offer: Offer): string | undefined {
+    return continents.find(([key]) => key === offer.continent)?.[1];
+}
+
+export function memoryAndPlace(offer: Offer): string {
+    const memory = memoryOf(offer);
+    return [memory ? `${gibText(memory)} GPU memory` : 'Memory not measured', placeOf(offer)].filter(Boolean).join(' · ');
 }
 
 const runtimes: Record<string, string> = { cuda: 'CUDA', 'rocm-hip': 'ROCm', rocm: 'ROCm', sycl: 'SYCL',

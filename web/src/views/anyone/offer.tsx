@@ -25,7 +25,7 @@ export default function OfferPage() {
     return <Page title={machineName(offer)} crumbs={crumbs} facts={<>
         <span><span class="strong num" title={exactRate(offer.total_rate_micro_per_hour)}>
             {moneyText(offer.total_rate_micro_per_hour, 4)} USDC</span> an hour</span>
-        <span>{placeOf(offer)}</span><span>{classOf(offer)}</span>
+        {placeOf(offer) && <span>{placeOf(offer)}</span>}<span>{classOf(offer)}</span>
         <span>seen <Ago at={now() - (Date.now() - read.updatedAt) - offer.last_seen_age_s * 1000} /></span>
     </>} actions={<>{offer.readiness === 'ready' ? <Badge tone="go">Can be rented</Badge>
         : <Badge tone="lamp">Not tested yet</Badge>}{isNarrow && <Button small onClick={toForm}>Rent it</Button>}</>}>

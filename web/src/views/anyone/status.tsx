@@ -1,7 +1,7 @@
 // Is it the service or oneself? One sentence first, then the parts.
 import { useRead } from '../../api';
 import { Ago, now, When } from '../../format';
-import { Async, Badge, Facts, Notice, Page, Panel, type NoticeTone } from '../../kit';
+import { Async, Badge, Facts, Loading, Notice, Page, Panel, type NoticeTone } from '../../kit';
 import type { Answer } from 'berth-client';
 
 const parts: Record<string, [string, string]> = {
@@ -76,6 +76,7 @@ const checkStates: Record<string, ['go' | 'stop' | 'slack', string]> = { ok: ['g
 function Servers() {
     const read = useRead('readiness', {}, { every: 15 });
     const ready = (read.data ?? read.error?.body) as Ready | undefined;
+    if (read.isLoading) return <Panel title="This server"><Loading rows={8} /></Panel>;
     if (!ready?.checks) return null;
     return <Panel title="This server" aside={ready.status === 'ready' ? 'ready' : 'not ready'}>
         <Facts items={Object.entries(ready.checks).map(([name, state]) => {

@@ -4,7 +4,7 @@ import { Duration, Money, When, plural } from '../../format';
 import { Async, Badge, Button, Code, Empty, Facts, Failure, Loading, Page, Panel, Stats, Table } from '../../kit';
 import { useParams } from '../../router';
 import { offerHref } from './catalog_rows';
-import { classOf, gibText, machineName, placeOf, runtimeName, startOf, type Template } from './market';
+import { classOf, gibText, machineName, memoryAndPlace, runtimeName, startOf, type Template } from './market';
 import { useCatalog } from './soon';
 import { fitsHref } from './templates';
 
@@ -73,7 +73,7 @@ function Fits({ template }: { template: Template }) {
                 href={(offer) => offerHref(offer, template)}
                 columns={[
                     { head: 'Machine', cell: (offer) => <><span class="strong">{machineName(offer)}</span>
-                        <small>{placeOf(offer)}</small></> },
+                        <small>{memoryAndPlace(offer)}</small></> },
                     { head: 'To spare', cell: (offer) => offer.fit ? gibText(offer.fit.headroom_bytes) : '' },
                     { head: 'Class', narrow: 'hide', cell: classOf },
                     { head: 'An hour', right: true,

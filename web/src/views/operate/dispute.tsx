@@ -3,12 +3,13 @@ import type { Answer } from 'berth-client';
 import { money } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
-import { Id, Money, moneyText, When } from '../../format';
+import { Ago, Id, Money, moneyText, When } from '../../format';
 import { AmountInput, Async, Badge, Button, Choice, Empty, Facts, Failure, Field, Page, Panel, toast } from '../../kit';
 import { useParams } from '../../router';
 import { disputeState } from '../../words';
 import { Consequence, saidOf } from './consequence';
 import { BearerField, Pockets } from './refund_sheet';
+import { Signed } from './signed';
 import { usePreview } from './use_preview';
 
 type Dispute = Answer<'show_dispute'>;
@@ -23,7 +24,8 @@ function Shown({ dispute }: { dispute: Dispute }) {
     const [closes, setCloses] = useState(false);
     const { word, tone } = disputeState(dispute.state);
     return <Page title={`Dispute over ${moneyText(dispute.amount_micro, 2, dispute.asset)}`} crumbs={[['Disputes', '/operate/disputes']]}
-        facts={<><Badge tone={tone}>{word}</Badge><Id value={dispute.dispute_id} /></>}
+        facts={<><Badge tone={tone}>{word}</Badge><span>opened <Ago at={dispute.created_at} /></span>
+            <Id value={dispute.dispute_id} /></>}
         actions={dispute.state === 'open' && <Button kind="primary" onClick={() => setCloses(true)}>Decide</Button>}>
         <div class="cols">
             <div class="stack">
@@ -32,6 +34,7 @@ function Shown({ dispute }: { dispute: Dispute }) {
                     <Voice title="The host says" ticket={dispute.host_ticket_id} account={dispute.host_id} />
                 </div>
                 <Evidence dispute={dispute} />
+                <Signed job={dispute.job_id} />
             </div>
             <div class="stack"><Amounts dispute={dispute} /><Outcome dispute={dispute} /></div>
         </div>
@@ -41,13 +44,13 @@ function Shown({ dispute }: { dispute: Dispute }) {
 
 function Voice({ title, ticket, account }: { title: string; ticket: string | null; account: string }) {
     const read = useRead('show_ticket', { path: { id: ticket ?? '' } }, { enabled: ticket !== null });
-    return <Panel title={title} aside={<a href={`/operate/users/${account}`}><Id value={account} /></a>}>
+    return <Panel title={title} aside={ticket !== null && <a href={`/help/${ticket}`}>Ticket</a>}
+        footer={<a href={`/operate/users/${account}`}>Account {account.slice(0, 8)}…{account.slice(-4)}</a>}>
         {ticket === null ? <Empty title="Nothing yet.">They have written no ticket about this rental.</Empty>
             : <Async read={read}>{({ text, messages }) => <div class="stack">
-                <p class="wraps">{text}</p>
+                <p class="wraps">“{text}”</p>
                 {messages.map((message) => <p key={message.message_id} class="wraps">
                     <span class="small muted">{message.author === 'support' ? 'We' : 'They'}, <When at={message.created_at} /></span><br />{message.text}</p>)}
-                <a href={`/help/${ticket}`}>Answer</a>
             </div>}</Async>}
     </Panel>;
 }
@@ -56,7 +59,7 @@ function Evidence({ dispute }: { dispute: Dispute }) {
     return <Panel title="What is known" footer={<>Held to hash <span class="mono tiny wraps">{dispute.evidence_hash}</span></>}>
         <p class="wraps">{dispute.reason}</p>
         <ul>{dispute.evidence.map((each) => <li key={each} class="wraps">{each}</li>)}</ul>
-        <p class="row"><a href={`/operate/rentals/${dispute.job_id}`}>The rental, with what its host signed</a>
+        <p class="row"><a href={`/operate/rentals/${dispute.job_id}`}>The rental</a>
             <a href={`/operate/machines/${dispute.machine_id}`}>The machine</a></p>
     </Panel>;
 }

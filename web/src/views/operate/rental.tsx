@@ -2,13 +2,14 @@
 import type { Item } from 'berth-client';
 import { money } from 'berth-client';
 import { useState } from 'preact/hooks';
-import { fieldError, useChange, usePages, useRead } from '../../api';
+import { fieldError, useChange, useRead } from '../../api';
 import { Duration, Id, Money, moneyText, When } from '../../format';
-import { AmountInput, Badge, Button, Empty, Facts, Failure, Field, Loading, Page, Panel, Table, TextInput, toast } from '../../kit';
+import { AmountInput, Badge, Button, Facts, Failure, Field, Loading, Page, Panel, TextInput, toast } from '../../kit';
 import { useParams } from '../../router';
 import { endReason, jobState } from '../../words';
 import { Consequence, saidOf } from './consequence';
 import { BearerField, Pockets } from './refund_sheet';
+import { Signed } from './signed';
 import { usePreview } from './use_preview';
 
 type Job = Item<'list_all_jobs'>;
@@ -29,7 +30,7 @@ export default function OneRental() {
             <Button onClick={() => setStep('dispute')}>Open a dispute</Button>
             <Button onClick={() => setStep('refund')}>Refund</Button>
         </>}>
-        <div class="stack"><JobFacts job={job} /><EvidenceOf id={id} /></div>
+        <div class="stack"><JobFacts job={job} /><Signed job={id} /></div>
         {step === 'stop' && <Stop job={job} onClose={() => setStep(undefined)} />}
         {step && step !== 'stop' && <GiveBack key={step} step={step} job={job} onClose={() => setStep(undefined)} />}
     </Page>;
@@ -50,21 +51,6 @@ function JobFacts({ job }: { job: Job }) {
         job.end_reason ? ['Because', endReason(job.end_reason)] : null,
         job.failure ? ['Failure', job.failure.message] : null,
     ]} /></Panel>;
-}
-
-function EvidenceOf({ id }: { id: string }) {
-    const list = usePages('list_job_evidence', { path: { id } } as never);
-    return <Panel title="What was said, and signed" flush>
-        {list.error ? <Failure error={list.error} /> : !list.items ? <Loading />
-            : list.items.length === 0 ? <Empty title="Nothing yet." />
-            : <Table caption="Evidence" dense rows={list.items as { kind?: string; type?: string; at?: string; recorded_at?: string; hash?: string }[]}
-                keyOf={(record) => record.hash ?? JSON.stringify(record)} columns={[
-                    { head: 'What', cell: (record) => record.kind ?? record.type ?? '' },
-                    { head: 'When', cell: (record) => <When at={record.recorded_at ?? record.at} /> },
-                    { head: 'Hash', cell: (record) => <span class="mono tiny" title={record.hash}>{record.hash?.slice(0, 14)}</span>, narrow: 'hide' },
-                ]} />}
-        {list.hasMore && <div class="more"><Button small busy={list.isLoadingMore} onClick={list.more}>Show more</Button></div>}
-    </Panel>;
 }
 
 function Stop({ job, onClose }: { job: Job; onClose: () => void }) {

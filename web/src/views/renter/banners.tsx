@@ -1,5 +1,6 @@
 // What a renter must know before anything else on the page.
 import { money } from 'berth-client';
+import { useRead } from '../../api';
 import { Countdown, Money, useNow, When } from '../../format';
 import { Button, Notice } from '../../kit';
 import { alikeHref, isOver, nextHref, wasTaken, type Job } from './job';
@@ -47,6 +48,18 @@ function Files({ job }: { job: Job }) {
     </Notice>;
 }
 
+/** What an operator looks into, and what came of it. */
+function Disputes({ job }: { job: Job }) {
+    const { data } = useRead('list_own_disputes', { query: { job_id: job.job_id } }, { every: 60 });
+    return <>{data?.items.map((each) => each.state === 'open'
+        ? <Notice key={each.dispute_id} tone="lamp" title={<><Money micro={each.amount_micro} asset={each.asset} /> of it
+            is in dispute.</>}><p>We look into it, and write to you.</p></Notice>
+        : <Notice key={each.dispute_id} title={<>The dispute was decided {each.outcome === 'upheld'
+            ? 'for you' : 'for the host'}.</>}>
+            {each.refund_micro && <p><Money micro={each.refund_micro} asset={each.asset} /> came back to you.</p>}
+        </Notice>)}</>;
+}
+
 export function Banners({ job }: { job: Job }) {
     const now = useNow(5_000);
     const words = job.state === 'RUNNING' ? hostWords[job.host_status] : undefined;
@@ -57,5 +70,6 @@ export function Banners({ job }: { job: Job }) {
         {words && <Notice tone="lamp" role="status" title={words[0]}><p>{words[1]}</p></Notice>}
         {job.state !== 'FAILED' && job.failure && <Notice tone="stop" title={visible(job.failure.message)} />}
         {hasFiles && <Files job={job} />}
+        {isOver(job) && <Disputes job={job} />}
     </>;
 }

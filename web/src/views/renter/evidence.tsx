@@ -1,47 +1,15 @@
 // Who said what about a rental, with the proof of it.
-import { useEffect, useState } from 'preact/hooks';
-import { usePages, useRead } from '../../api';
-import { dateText, duration, Id, plural, timeText, When } from '../../format';
+import { useState } from 'preact/hooks';
+import { useRead } from '../../api';
+import { dateText, Id, plural, timeText, When } from '../../format';
 import {
-    Badge, Button, Code, Facts, Failure, Empty, Line, Loading, More, Notice, Page, Panel, Sheet, Table, type Column,
+    Badge, Button, Code, Facts, Failure, Empty, Loading, More, Notice, Page, Panel, Sheet, Table, type Column,
 } from '../../kit';
 import { useParams } from '../../router';
-import { jobState } from '../../words';
-import { sampleOf, useChain, type Chain, type Sample } from './chain';
+import { useChain, type Chain } from './chain';
 import type { Evidence } from './proofs';
+import { Charts, gist, kinds, loadedMax, useRecords } from './records';
 import { visible } from './visible';
-
-const loadedMax = 1_000;
-const pollMax = 300;
-
-const kinds: Record<string, string> = {
-    ACK: 'The machine took an order', STATE: 'The rental moved on', STARTED: 'The container started',
-    PROGRESS: 'Progress of the start', READY: 'It answers', READY_REFUSED: 'Its being ready was refused',
-    USAGE: 'Running time', STOP: 'The renter stopped it', OPERATOR_STOP: 'The operator stopped it',
-    PREEMPT_NOTICE: 'The host asked for the machine back', EXITED: 'The program ended', STOPPED: 'It stopped',
-    CLEANED: 'Everything was wiped', GPU_LOST: 'A GPU was lost', GPU_BACK: 'The GPU is back',
-};
-
-type Payload = Record<string, unknown>;
-
-const spoken: Record<string, (value: string) => string> = {
-    reason: (value) => value.replaceAll('_', ' '), runtime_ms: (value) => duration(value), step: (value) => value,
-    engine: (value) => `engine ${value}`, code: (value) => value, why: (value) => value,
-    exit_code: (value) => `exit code ${value}`,
-};
-
-/** The telling part of what was said, in one line. */
-function gist({ kind, payload }: Evidence): string {
-    const said = payload as Payload;
-    const text = (value: unknown) => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
-    if (kind === 'STATE') {
-        const move = [said['from'], said['to']].map((state) => jobState(text(state)).word).join(' → ');
-        return visible(`${text(said['event']).replaceAll('_', ' ')}: ${move}`);
-    }
-    if (kind === 'ACK') return visible([text(said['kind']), text((said['ack'] as Payload)?.['result'])].join(', '));
-    const parts = Object.entries(spoken).flatMap(([name, say]) => (text(said[name]) ? [say(text(said[name]))] : []));
-    return visible(parts.slice(0, 3).join(', ')).slice(0, 120);
-}
 
 /** To the second: much is said within a minute. */
 function Stamp({ at }: { at: string }) {
@@ -67,7 +35,8 @@ function Verdict({ chain, records, isAll, head }: {
         </Notice>;
     }
     if (chain.checked < records.length) {
-        return <Notice role="status" title={`Checking ${plural(records.length, 'record')}.`} />;
+        return <Notice role="status" title={`Checking ${plural(records.length, 'record')}, one after the other.`}>
+            <p>In your browser: that none is missing, none was altered, and the machine signed its own.</p></Notice>;
     }
     const isNamed = head && records.some(({ hash }) => hash === head);
     return <Notice tone="go" role="status" title={`${plural(records.length, 'record')}, one chain without a gap.`}>
@@ -75,30 +44,6 @@ function Verdict({ chain, records, isAll, head }: {
             {isNamed && ' The signed receipt names this chain.'}
             {!isAll && ' There are more: load them to check the rest.'}</p>
     </Notice>;
-}
-
-function Charts({ records }: { records: Evidence[] }) {
-    const samples = records.map(sampleOf).filter((each): each is Sample => each !== undefined);
-    const of = (pick: (sample: Sample) => number | undefined) => samples.flatMap((sample): [number, number][] => {
-        const value = pick(sample);
-        return value === undefined ? [] : [[sample.at, value]];
-    });
-    const [heat, power] = [of(({ heatC }) => heatC), of(({ powerW }) => powerW)];
-    if (heat.length < 2 && power.length < 2) return null;
-    const range = (points: [number, number][], unit: string) => {
-        const values = points.map(([, value]) => value);
-        return `between ${Math.round(Math.min(...values))} and ${Math.round(Math.max(...values))} ${unit}`;
-    };
-    return <div class="two">
-        {heat.length >= 2 && <Panel title="Heat of the hottest GPU"
-            footer={`It was ${range(heat, '°C')}, as the machine signed it.`}>
-            <Line points={heat} unit="°C" label={`Temperature of the hottest GPU, ${range(heat, '°C')}`} />
-        </Panel>}
-        {power.length >= 2 && <Panel title="Power of all GPUs"
-            footer={`It was ${range(power, 'W')}, as the machine signed it.`}>
-            <Line points={power} unit="W" label={`Power of all GPUs, ${range(power, 'W')}`} />
-        </Panel>}
-    </div>;
 }
 
 function Details({ record, onClose }: { record: Evidence | undefined; onClose: () => void }) {
@@ -139,16 +84,9 @@ function Records({ records, chain }: { records: Evidence[]; chain: Chain }) {
 
 export default function EvidencePage() {
     const { id = '' } = useParams();
-    const [isShort, setShort] = useState(true);
-    const list = usePages('list_job_evidence', { path: { id }, query: { limit: 100 } },
-        { every: isShort ? 30 : undefined });
+    const list = useRecords(id);
     const records = list.items;
     const count = records?.length ?? 0;
-    useEffect(() => setShort(count <= pollMax), [count]);
-    useEffect(() => {
-        // One that failed is asked for by hand, or after the next look.
-        if (list.hasMore && !list.isLoadingMore && !list.isStale && count < loadedMax) list.more();
-    }, [count, list.hasMore, list.isLoadingMore, list.isStale]);
     const chain = useChain(records);
     const receipt = useRead('show_receipt', { path: { job: id }, query: { signed: true } }, { enabled: count > 0 });
     return <Page title="Evidence" crumbs={[['Rentals', '/rentals'], ['Rental', `/rentals/${id}`]]}

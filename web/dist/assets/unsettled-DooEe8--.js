@@ -1,1 +1,0 @@
-import{Ut as e,et as t,tt as n}from"./api-DlZ_ZOnn.js";function r({again:r}){return e(t,{tone:`lamp`,role:`alert`,title:`No answer came`,actions:e(n,{kind:`primary`,onClick:r,children:`Ask again`}),children:`It may have been asked for or not. Asking again finds out, and never sends it twice.`})}export{r as t};
