@@ -62,6 +62,28 @@ TEST_F(SignIn, UsingTheCodeSpendsTheLinkToo) {
     EXPECT_EQ(visitor().send("POST", verify, R"({"token":")" + token + "\"}").status, 403);
 }
 
+// Somebody's command line waits for the code, and they press the link of the same mail.
+TEST_F(SignIn, UsingTheLinkLeavesTheCode) {
+    const std::string code = ask_code("ada@example.org");
+    const std::string link = R"({"token":")" + town.token_to("ada@example.org") + "\"}";
+    const std::string digits = by_code("ada@example.org", code);
+    EXPECT_EQ(visitor().send("POST", verify, link).status, 200);
+    EXPECT_EQ(visitor().send("POST", verify, digits).status, 200);
+    EXPECT_EQ(visitor().send("POST", verify, digits).status, 403) << "once";
+    EXPECT_EQ(visitor().send("POST", verify, link).status, 403) << "once";
+}
+
+// Scanners of mail open what they find, and some show it to a browser of theirs.
+TEST_F(SignIn, OpeningTheLinkSpendsNothing) {
+    const std::string code = ask_code("ada@example.org");
+    const std::string token = town.token_to("ada@example.org");
+    for (const char* method : {"GET", "HEAD"})
+        EXPECT_EQ(visitor().send(method, "/sign-in").status, 200);
+    EXPECT_EQ(visitor().send("GET", verify).status, 404);
+    EXPECT_EQ(visitor().send("POST", verify, R"({"token":")" + token + "\"}").status, 200);
+    EXPECT_EQ(visitor().send("POST", verify, by_code("ada@example.org", code)).status, 200);
+}
+
 TEST_F(SignIn, TheSameAddressInAnySpellingIsTheSameAccount) {
     Browser first = visitor();
     Browser second = visitor();

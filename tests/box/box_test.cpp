@@ -222,6 +222,17 @@ TEST_F(Box, GoesOnWithARentalAfterItWasKilled) {
     prove_books();
 }
 
+TEST_F(Box, SaysWhichFlagsAreItsOwn) {
+    for (const std::string flag : {"--db", "--secrets", "--mail"}) {
+        const Outcome refused = run_program(
+            {program_path("berth-box"), "--data", data, "--port", port, flag, "elsewhere"});
+        EXPECT_EQ(refused.status, 2) << refused.output;
+        EXPECT_SAYS(refused.output, "berth-box: " + flag + " is what the box sets itself");
+        EXPECT_EQ(std::ranges::count(refused.output, '\n'), 1) << refused.output;
+    }
+    EXPECT_FALSE(std::filesystem::exists(data)) << "nothing was begun";
+}
+
 TEST_F(Box, SaysWhichOfItsProgramsEnded) {
     Process other({program_path("berthd"), "serve", "--listen", "127.0.0.1:" + port, "--db",
                    "sqlite:" + folder.path() + "/other.db", "--secrets", folder.path() + "/secrets",

@@ -34,6 +34,8 @@ public:
         response.status = status;
         if (status >= 300 && !should_retry.empty())
             response.headers.add("x-should-retry", should_retry);
+        if (status == 403 && !missing_proof.empty())
+            response.headers.add("Berth-Step-Up", missing_proof);
         response.body = !fault.empty() && status >= 300 ? fault
                         : status < 300
                             ? R"({"good":true})"
@@ -43,9 +45,10 @@ public:
     }
 
     std::vector<http::Outbound> sent;
-    std::string should_retry;  // of every answer that is none
-    std::string fault;         // its body
-    bool was_sent = true;      // what was lost
+    std::string should_retry;   // of every answer that is none
+    std::string fault;          // its body
+    std::string missing_proof;  // of every 403
+    bool was_sent = true;       // what was lost
 
 private:
     std::deque<int> statuses_;
@@ -100,6 +103,40 @@ TEST_F(CallingTheApi, RepeatsWhatMayPassWithTheSameKey) {
     ASSERT_EQ(client->sent.size(), 4U);
     EXPECT_EQ(key(0).size(), 36U);
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(key(i), key(0));
+}
+
+TEST_F(CallingTheApi, SendsAgainWithTheSameKeyOnceAProofWasGiven) {
+    ScriptedClient asking({403, 200});
+    asking.missing_proof = "account-sensitive";
+    cli::Api api(target, {asking, console, profiles, random, [](Duration) {}});
+    std::vector<std::string> asked;
+    api.prove = [&](Access access, std::string_view purpose) {
+        EXPECT_EQ(access, Access::key);
+        asked.emplace_back(purpose);
+        return std::string();
+    };
+    EXPECT_EQ(api.send(change).status, 200);
+    EXPECT_EQ(asked, std::vector<std::string>{"account-sensitive"});
+    ASSERT_EQ(asking.sent.size(), 2U);
+    EXPECT_EQ(asking.sent[0].headers.find("Idempotency-Key"),
+              asking.sent[1].headers.find("Idempotency-Key"));
+}
+
+TEST_F(CallingTheApi, GivesAProofOnceToAServerThatIsNeverSatisfied) {
+    ScriptedClient asking({403, 403, 403, 403});
+    asking.missing_proof = "wallet";
+    cli::Api api(target, {asking, console, profiles, random, [](Duration) {}});
+    int times = 0;
+    api.prove = [&](Access, std::string_view) { return ++times, std::string(); };
+    EXPECT_THROW(api.send(change), Failure);
+    EXPECT_EQ(times, 1);
+    api.prove = [](Access, std::string_view) { return std::string("type this instead"); };
+    try {
+        api.send(change);
+        ADD_FAILURE() << "it was refused";
+    } catch (const Failure& failure) {
+        EXPECT_NE(failure.message.find("type this instead"), std::string::npos) << failure.message;
+    }
 }
 
 TEST_F(CallingTheApi, WaitsLongerEachTimeAndNeverBeyondItsBound) {

@@ -6,14 +6,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
-#include <regex>
 
 #include "cli/reading.hpp"
-#include "cli/shell.hpp"
+#include "cli/served.hpp"
 #include "crypto/totp.hpp"
 #include "http/raw_upstream.hpp"
-#include "support/eventually.hpp"
-#include "support/process.hpp"
 #include "support/totp.hpp"
 
 namespace berth::test {
@@ -21,65 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One server for all cases; each has a home of its own.
-class Berth : public ::testing::Test {
-protected:
-    static void SetUpTestSuite() {
-        folder = new TemporaryFolder;
-        place = "127.0.0.1:" + std::to_string(free_port());
-        server =
-            new Process({program_path("berthd"), "serve", "--listen", place, "--db",
-                         "sqlite:" + folder->path() + "/berth.db", "--secrets",
-                         folder->path() + "/secrets", "--mail", "file:" + folder->path() + "/mail",
-                         "--metrics-listen", "127.0.0.1:" + std::to_string(free_port())},
-                        folder->path() + "/log");
-        ASSERT_TRUE(wait_until_ready(*server, "http://" + place + "/readyz"))
-            << read_text(folder->path() + "/log");
-    }
-    static void TearDownTestSuite() {
-        delete server;
-        delete folder;
-    }
-
-    // The code of the newest mail to the address beyond those that were read.
-    std::string mailed_code(const std::string& email) {
-        static const std::regex code("[cC]ode[^\n]*: ([0-9]{6})");
-        std::string found;
-        const bool came = support::eventually([&] {
-            std::error_code none;
-            for (const auto& entry : fs::directory_iterator(folder->path() + "/mail", none)) {
-                const std::string text = read_text(entry.path());
-                std::smatch match;
-                if (entry.path().extension() != ".eml" || read_.contains(entry.path()) ||
-                    text.find("To: " + email) == text.npos || !std::regex_search(text, match, code))
-                    continue;
-                read_.insert(entry.path());
-                found = match[1];
-                return true;
-            }
-            return false;
-        });
-        EXPECT_TRUE(came) << "no mail to " << email;
-        return found;
-    }
-    Shell::Typed mailed(const std::string& after, const std::string& email) {
-        return {after, [this, email] { return mailed_code(email); }};
-    }
-    Printed register_agent() {
-        return shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
-                          "--passphrase-file", shell.file("passphrase", "correct horse\n")});
-    }
-    static fs::perms mode(const std::string& file) { return fs::status(file).permissions(); }
-
-    static constexpr fs::perms owner_only = fs::perms::owner_read | fs::perms::owner_write;
-    inline static TemporaryFolder* folder = nullptr;
-    inline static std::string place;
-    inline static Process* server = nullptr;
-    Shell shell{"http://" + place};
-
-private:
-    std::set<fs::path> read_;
-};
+class Berth : public Served {};
 
 TEST_F(Berth, PrintsTheApisBodyWhenPipedAndATableOnATerminal) {
     http::Outbound request;

@@ -90,7 +90,7 @@ Printed Shell::run_on_terminal(const std::vector<std::string>& words,
                                const std::vector<Typed>& answers) const {
     const auto set = variables();
     int terminal = -1;
-    winsize size{50, 200, 0, 0};
+    winsize size{50, columns, 0, 0};
     const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
     if (child == 0) become(words, set);
     Printed printed;
@@ -102,7 +102,9 @@ Printed Shell::run_on_terminal(const std::vector<std::string>& words,
             const std::size_t at = printed.out.find(answers[next].after, seen);
             if (at == std::string::npos) break;
             seen = at + answers[next].after.size();
-            const std::string line = answers[next++].text() + "\n";
+            const Typed& answer = answers[next++];
+            const std::string line =
+                (answer.text ? answer.text() : answer.reading(printed.out)) + "\n";
             if (::write(terminal, line.data(), line.size()) < 0) break;
         }
     }

@@ -26,7 +26,9 @@ public:
     // On a pseudo-terminal. Each answer is typed when what stands before it was shown.
     struct Typed {
         std::string after;
-        std::function<std::string()> text;
+        std::function<std::string()> text{};
+        std::function<std::string(const std::string& shown)>
+            reading{};  // the same, by what was shown
     };
     Printed run_on_terminal(const std::vector<std::string>& words,
                             const std::vector<Typed>& answers = {}) const;
@@ -36,6 +38,7 @@ public:
     const std::string& folder() const { return folder_.path(); }
 
     std::map<std::string, std::string> environment;
+    unsigned short columns = 200;  // of the terminal
 
 private:
     std::vector<std::string> variables() const;

@@ -86,6 +86,10 @@ TEST_F(Berthd, StartsAnswersAndEndsCleanly) {
               R"("settler":"off","locations":"ok","liabilities":"off","requests":"ok"}})");
     const std::string status = get(url("/api/v1/status")).body;
     EXPECT_NE(status.find(R"("status":"operational")"), std::string::npos) << status;
+    EXPECT_NE(status.find(R"({"name":"mail","status":"operational"})"), std::string::npos)
+        << status;
+    for (const std::string part : {"chain", "payments", "liabilities"})
+        EXPECT_EQ(status.find(part), std::string::npos) << "there is no chain: " << status;
     EXPECT_NE(status.find(R"("contract_version":"3.0.0")"), std::string::npos) << status;
     EXPECT_NE(status.find(fmt::format(R"("version":"{}")", project_version)), std::string::npos)
         << status;

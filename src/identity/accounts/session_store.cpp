@@ -127,8 +127,10 @@ const db::Query<LiveCode> try_codes_sql(
 constexpr std::string_view spend_code_sql =
     "UPDATE email_codes SET code_hash = NULL, token_hash = NULL "
     "WHERE code_id = $1 AND code_hash IS NOT NULL";
+// The code beside it stays: whoever presses the link in a browser may be asked for the code
+// elsewhere.
 constexpr std::string_view spend_token_sql =
-    "UPDATE email_codes SET code_hash = NULL, token_hash = NULL "
+    "UPDATE email_codes SET token_hash = NULL "
     "WHERE purpose = $1 AND token_hash = $2 AND expires_at > $3 RETURNING email";
 
 }  // namespace

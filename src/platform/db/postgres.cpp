@@ -2,6 +2,7 @@
 // lost connection, and quick refusals while the server is away.
 #include <libpq-fe.h>
 
+#include <atomic>
 #include <chrono>
 #include <random>
 #include <stdexcept>
@@ -94,6 +95,7 @@ public:
         }
         try {
             auto connection = std::make_unique<PostgresConnection>(settings_);
+            warn_of_pooler(*connection);
             remember(false, "");
             return connection;
         } catch (const Unavailable& unavailable) {
@@ -104,6 +106,15 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+
+    // Told once, before anything fails by it: what a pooler breaks looks like many other things.
+    void warn_of_pooler(PostgresConnection& connection) {
+        if (looked_for_pooler_.exchange(true) || !connection.is_pooled()) return;
+        log(Level::warn, "postgres_pooled",
+            {{"help",
+              "a pooler stands between; it must keep sessions (pgbouncer: pool_mode = "
+              "session), for statements are prepared on the connection"}});
+    }
 
     void remember(bool away, std::string_view reason) {
         const std::lock_guard lock(mutex_);
@@ -116,6 +127,7 @@ private:
     }
 
     const PostgresSettings settings_;
+    std::atomic<bool> looked_for_pooler_ = false;
     std::mutex mutex_;
     bool away_ = false;
     bool probing_ = false;

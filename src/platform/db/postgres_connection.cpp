@@ -112,6 +112,16 @@ void PostgresConnection::settle() {
     }
 }
 
+bool PostgresConnection::is_pooled() {
+    send("SELECT CAST(pg_backend_pid() AS BIGINT)", {}, Use::wanted);
+    sync();
+    const Reply reply = receive();
+    drain();
+    // Who shares a session finds that another has given the name of our statement away.
+    if (reply.failure || reply.result.size() != 1) return usable_;
+    return reply.result[0].get<std::int64_t>(0) != PQbackendPID(handle_);
+}
+
 PostgresConnection::Reply PostgresConnection::receive() {
     while (usable_) {
         Use use = Use::ignored;

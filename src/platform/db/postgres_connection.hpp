@@ -56,6 +56,9 @@ public:
     Failure script(std::string_view sql);
 
     bool usable() const { return usable_; }
+    // Whether somebody stands between who gives sessions of their own: PostgreSQL tells the process
+    // that works for us by another number than the one we were told when we connected.
+    bool is_pooled();
 
 private:
     struct Expected {

@@ -69,6 +69,8 @@ Failure::Kind kind_of(std::string_view state, bool first_use) {
     if (state.starts_with("08") || state.starts_with("57P") || state == "25P03") return Kind::lost;
     // A prepared statement that is gone or whose table has changed: a new connection prepares anew.
     if (state == "26000" || (state == "0A000" && !first_use)) return Kind::lost;
+    // The name of a statement is taken: a pooler lets others into our session (postgres_pooled).
+    if (state == "42P05") return Kind::unavailable;
     // Out of disk, memory or connections; system error; statement timeout.
     if (state.starts_with("53") || state.starts_with("58") || state == "57014")
         return Kind::unavailable;

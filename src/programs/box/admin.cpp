@@ -77,9 +77,6 @@ std::string Admin::enroll() {
 std::string Admin::send(const std::string& path, const std::string& body, cli::Access access) {
     const cli::Answer answer =
         api_.send({.method = "POST", .path = path, .body = body, .access = access});
-    if (answer.body.empty()) return "";
-    if (const std::string token = cli::Reading(answer.body).text("csrf_token"); !token.empty())
-        api_.session->csrf_token = token;
     return answer.body;
 }
 

@@ -76,6 +76,12 @@ constexpr UsualFlag usual_flags[] = {
     {"--address-cooling-hours", "0"},
 };
 
+// What own_flags() says, and may be said once.
+bool is_the_boxes_own(std::string_view flag) {
+    constexpr std::string_view own[] = {"--db", "--secrets", "--mail", "--simulated"};
+    return std::ranges::find(own, flag) != std::end(own);
+}
+
 struct Options {
     std::string folder = "data/box";
     std::string listen = "127.0.0.1:8080";
@@ -371,7 +377,7 @@ private:
             "The admin signs in again, when the session has ended, with a code from the newest "
             "file "
             "in\n{}/mail; this, and every change, also takes a code of the authenticator:\n\n"
-            "  berth --profile admin login --session --email {}\n"
+            "  berth --profile admin login --admin --email {}\n"
             "  berth authenticator code --secret-file {}/admin.authenticator\n",
             url_, url_, shown, shown, shown, at("home"), options_.bin, shown,
             read_private(at("admin.email")), shown);
@@ -449,6 +455,14 @@ Options read_options(int count, char** words) {
             options.first_port = std::stoi(value());
         else if (word == "--gate-ports")
             options.gate_port = std::stoi(value());
+        else if (word == "--simulated" && equals == given.npos)
+            continue;  // as it always is
+        else if (is_the_boxes_own(word))
+            throw std::invalid_argument(
+                fmt::format("{} is what the box sets itself: --data FOLDER says where it keeps all "
+                            "that it has, "
+                            "and ./run --empty takes every flag of berthd",
+                            word));
         else if (word == "--hosts")
             options.hosts = std::min<std::size_t>(std::stoul(value()), std::size(plans));
         else

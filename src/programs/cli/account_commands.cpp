@@ -40,7 +40,8 @@ constexpr auto login_flags = std::to_array<OwnFlag>({
     {"scopes", "renter|host,…", "what the key may do", "renter"},
     {"expires-in", "DURATION", "how long the key works", "30d"},
     {"key-name", "TEXT", "what the key is called", "berth on this machine"},
-    {"session", "", "keep the session instead of making a key: for `berth admin` and wallets"},
+    {"session", "", "keep the session instead of making a key: for wallets"},
+    {"admin", "", "the same for `berth admin`: adds the authenticator that operators need"},
 });
 
 constexpr Command account_table[] = {
@@ -52,7 +53,14 @@ constexpr Command account_table[] = {
      .uses = "POST /api/v1/auth/email/start, POST /api/v1/auth/email/verify, "
              "POST /api/v1/auth/mfa, POST /api/v1/auth/sign-out, POST /api/v1/account/api-keys, "
              "POST /api/v1/account/step-up, POST /api/v1/account/step-up/code, "
-             "GET /api/v1/auth/session"},
+             "GET /api/v1/auth/session, POST /api/v1/account/mfa/totp, "
+             "POST /api/v1/account/mfa/totp/confirm, GET /api/v1/admin/overview"},
+    {.words = "step-up",
+     .help = "A fresh proof that it is you: for five minutes no change asks for one.",
+     .run = step_up,
+     .operands = "[PURPOSE]",
+     .uses = "GET /api/v1/auth/session, POST /api/v1/account/step-up/code, "
+             "POST /api/v1/account/step-up, POST /api/v1/account/step-up/challenge"},
     {.words = "logout",
      .help = "Ends the kept session and forgets the key of the profile.",
      .run = log_out,
@@ -204,10 +212,11 @@ constexpr Command account_table[] = {
     {.words = "authenticator add",
      .method = "POST",
      .path = "/api/v1/account/mfa/totp",
-     .help = "The secret for an authenticator; `berth authenticator confirm` follows.",
+     .help = "Turns an authenticator on; without a terminal `berth authenticator confirm` follows.",
      .access = Access::session,
      .step_up = "account-sensitive",
-     .next = "give the secret to the authenticator, and its code to berth authenticator confirm"},
+     .next = "give the secret to the authenticator, and its code to berth authenticator confirm",
+     .run = add_authenticator},
     {.words = "authenticator confirm",
      .method = "POST",
      .path = "/api/v1/account/mfa/totp/confirm",

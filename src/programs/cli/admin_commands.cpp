@@ -1,4 +1,4 @@
-// What operators do. All of it needs a session (`berth login --session`) and, where something is
+// What operators do. All of it needs a session (`berth login --admin`) and, where something is
 // changed, a code of the authenticator.
 #include "admin/adjustments.hpp"
 #include "admin/block_desk.hpp"

@@ -138,9 +138,8 @@ int link_wallet(Context& context) {
     }
     const crypto::SigningKey wallet = open_wallet(context);
     const std::string& origin = context.api().target().origin;
-    const Answer nonce = send_with_proof(
-        context, {.method = "POST", .path = "/api/v1/wallets/nonce", .access = Access::session},
-        "wallet");
+    const Answer nonce = context.api().send(
+        {.method = "POST", .path = "/api/v1/wallets/nonce", .access = Access::session});
     crypto::SiweMessage text;
     text.domain = host_of(origin);
     text.address = wallet.address();
@@ -153,8 +152,7 @@ int link_wallet(Context& context) {
     text.expiration_time = crypto::SiweTime::parse(given.text("expires_at"));
     const auto message = crypto::write_siwe(text);
     if (!message) throw Failure(Exit::unexpected, "the server gave a nonce that is none");
-    const Answer linked = send_with_proof(
-        context,
+    const Answer linked = context.api().send(
         {.method = "POST",
          .path = "/api/v1/wallets/link",
          .body = fmt::format(
@@ -162,8 +160,7 @@ int link_wallet(Context& context) {
              "\"signature\":{}}}",
              wallets::base_chain_id, json_quoted(crypto::checksummed(wallet.address())),
              json_quoted(*message), json_quoted(sign_message(context, wallet, *message))),
-         .access = Access::session},
-        "wallet");
+         .access = Access::session});
     context.print(linked.body, "");
     return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/call.hpp"
 #include "base/letters.hpp"
 #include "base/version.hpp"
 #include "cli/reading.hpp"
@@ -104,14 +105,24 @@ Uuid Api::make_key() { return make_uuid(SystemClock().now(), parts_.random); }
 
 Access Api::access_for(Access wanted) {
     if (wanted != Access::key || !target_.api_key.empty()) return wanted;
-    if (!session) session = parts_.profiles.load_session();
+    load_session();
     return session && session->server == target_.origin ? Access::session : wanted;
+}
+
+void Api::load_session() {
+    if (session) return;
+    session = parts_.profiles.load_session();
+    session_is_kept_ = session.has_value();
+}
+
+void Api::keep_session() {
+    session_is_kept_ = true;
+    parts_.profiles.save_session(*session);
 }
 
 // The failure with advice for people: the command that makes another key or session.
 Failure Api::explained(Failure failure, Access access) const {
-    const std::string& name = parts_.profiles.name();
-    const std::string berth = name == "default" ? "berth" : "berth --profile " + name;
+    const std::string berth = parts_.profiles.command();
     if (failure.exit == Exit::refused &&
         failure.body.find("\"UNAUTHENTICATED\"") != std::string::npos)
         failure.message +=
@@ -152,7 +163,7 @@ http::Headers Api::headers_of(const Request& request) {
         headers.add("Authorization", "Bearer " + target_.api_key);
     }
     if (request.access == Access::session) {
-        if (!session) session = parts_.profiles.load_session();
+        load_session();
         if (!session || session->server != target_.origin)
             throw Failure(Exit::refused, fmt::format("no session with {}: `berth login --session`",
                                                      target_.origin));
@@ -165,12 +176,27 @@ http::Headers Api::headers_of(const Request& request) {
     return headers;
 }
 
-// A step-up and a second factor renew the cookie.
-void Api::keep_cookie(const http::Response& response) {
+// A step-up and a second factor renew the cookie, and the token without which a session changes
+// nothing.
+void Api::renew_session(const http::Response& response) {
     const auto given = response.headers.find("Set-Cookie");
     if (!given) return;
     if (!session) session = KeptSession{target_.origin, {}, {}, {}};
     session->cookie = std::string(given->substr(0, given->find(';')));
+    if (!response.body.empty())
+        if (std::string token = Reading(response.body).text("csrf_token"); !token.empty())
+            session->csrf_token = std::move(token);
+    if (session_is_kept_) keep_session();
+}
+
+void Api::get_proof(const Request& request, const http::Response& refusal,
+                    std::string_view purpose) {
+    Failure failure = explained(failure_of(refusal.status, refusal.body), request.access);
+    if (!prove) throw failure;
+    const std::string instead = prove(request.access, purpose);
+    if (instead.empty()) return;
+    failure.message += ": " + instead;
+    throw failure;
 }
 
 void Api::wait_before(int attempt, std::string_view why) {
@@ -205,6 +231,7 @@ Answer Api::send(const Request& asked) {
     // Neither signing in nor a model takes a key, and done twice it is not the same.
     const bool may_repeat = !is_change(request) || (request.access != Access::anyone && !to_model);
     bool streaming = false;
+    bool is_proven = false;
     http::Outbound outbound{.method = request.method,
                             .url = target_.origin + request.path,
                             .headers = headers_of(request),
@@ -223,9 +250,16 @@ Answer Api::send(const Request& asked) {
         try {
             const http::Response response = parts_.client.send(outbound);
             if (response.status >= 200 && response.status < 300) {
-                keep_cookie(response);
+                renew_session(response);
                 return {response.status, response.body,
                         std::string(response.headers.find("Berth-Next-Cursor").value_or(""))};
+            }
+            const auto purpose = response.headers.find(api::step_up_header);
+            if (purpose && !is_proven) {
+                get_proof(request, response, *purpose);
+                is_proven = true;
+                outbound.headers = headers_of(request);  // the proof has renewed the session
+                continue;
             }
             if (!is_worth_another_try(response) || is_last)
                 throw explained(failure_of(response.status, response.body), request.access);

@@ -68,6 +68,11 @@ public:
 
     // The session in the place of the kept one: while signing in.
     std::optional<KeptSession> session;
+    // Saves it with the profile, now and whenever it is renewed.
+    void keep_session();
+    // Gives the fresh proof for a purpose that the server misses, and then the request is sent
+    // again; where it cannot be given, says what to do instead.
+    std::function<std::string(Access access, std::string_view purpose)> prove;
     Uuid make_key();
     // Without a key what may be done by one is done in the kept session, where there is one.
     Access access_for(Access wanted);
@@ -79,13 +84,16 @@ public:
 private:
     http::Headers headers_of(const Request& request);
     Failure explained(Failure failure, Access access) const;
-    void keep_cookie(const http::Response& response);
+    void load_session();
+    void renew_session(const http::Response& response);
+    void get_proof(const Request& request, const http::Response& refusal, std::string_view purpose);
     void wait_before(int attempt, std::string_view why);
     Failure key_of_another() const;
     Failure no_answer(const http::TransportError& error, bool to_model) const;
 
     Target target_;
     Parts parts_;
+    bool session_is_kept_ = false;
 };
 
 // Which server, and with what: --server, then $BERTH_SERVER, then the profile. $BERTH_API_KEY goes

@@ -75,9 +75,9 @@ Console::Console()
     : out_is_terminal_(::isatty(STDOUT_FILENO) == 1),
       err_is_terminal_(::isatty(STDERR_FILENO) == 1),
       in_is_terminal_(::isatty(STDIN_FILENO) == 1),
-      colours_(out_is_terminal_ && !is_set("NO_COLOR")) {
+      knows_colours_(!is_set("NO_COLOR")) {
     const char* const terminal = ::getenv("TERM");
-    if (terminal == nullptr || std::string_view(terminal) == "dumb") colours_ = false;
+    if (terminal == nullptr || std::string_view(terminal) == "dumb") knows_colours_ = false;
 }
 
 void Console::write(std::string_view data) {
@@ -86,6 +86,10 @@ void Console::write(std::string_view data) {
 }
 
 std::size_t Console::columns() const { return out_is_terminal_ ? columns_of(STDOUT_FILENO) : 0; }
+
+std::size_t Console::question_columns() const {
+    return err_is_terminal_ ? columns_of(STDERR_FILENO) : 0;
+}
 
 void Console::end_progress() {
     if (progressing_) fmt::print(stderr, "\r\033[K");
@@ -102,6 +106,11 @@ void Console::say(std::string_view line) {
     std::fflush(stdout);
     end_progress();
     fmt::print(stderr, "{}\n", printable(line));
+}
+
+void Console::draw(std::string_view lines) {
+    end_progress();
+    fmt::print(stderr, "{}", lines);
 }
 
 void Console::progress(std::string_view line) {

@@ -59,6 +59,9 @@ Api& Context::api() {
             choose_target(profiles(), arguments().get("server")),
             Api::Parts{client_, console_, profiles(), random_,
                        [](Duration span) { std::this_thread::sleep_for(span); }});
+        api_->prove = [this](Access access, std::string_view purpose) {
+            return give_proof(*this, access, purpose);
+        };
     }
     return *api_;
 }

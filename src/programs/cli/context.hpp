@@ -59,10 +59,9 @@ Output choose_output(std::string_view wanted, const Console& console);
 // Carries out a row of the tables: makes the request from the flags, sends it, prints the answer.
 int run_row(Context& context);
 
-// A fresh proof of who is calling, for routes that want one: a code, or the wallet's signature.
-void step_up(Context& context, Access access, std::string_view purpose);
-// Sends; where the route wants a fresh proof, gives it and sends again with the same key.
-Answer send_with_proof(Context& context, Request request, std::string_view purpose);
+// Gives a fresh proof of who is calling for a purpose: a code, or the wallet's signature. Where it
+// cannot, what to do instead.
+std::string give_proof(Context& context, Access access, std::string_view purpose);
 
 // What --explain and --curl show in the place of a secret, as JSON.
 inline constexpr std::string_view hidden_secret = "\"…\"";

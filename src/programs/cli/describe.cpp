@@ -78,6 +78,7 @@ std::string overview(std::string_view noun) {
 std::string help_of(const Command& command, const std::vector<Flag>& flags) {
     std::string out = fmt::format("{}\n\nusage: {} [flags]\n", command.help, usage_of(command));
     if (!command.method.empty()) out += fmt::format("calls: {} {}\n", command.method, command.path);
+    if (!command.step_up.empty()) out += "asks for a fresh proof that it is you\n";
     if (!flags.empty()) out += "\nflags:\n";
     for (const Flag& flag : flags) {
         const bool is_needed = flag.required && !fills_in(command, flag.member);

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "base/letters.hpp"
 #include "base/program.hpp"
@@ -47,11 +49,25 @@ bool is_loopback(std::string_view host) {
            std::all_of(host.begin(), host.end(), [](char c) { return is_digit(c) || c == '.'; });
 }
 
+// A folder that cannot be read is not one without profiles.
+void check_home(const std::string& folder) {
+    std::error_code fault;
+    const fs::directory_iterator look(folder, fault);
+    if (fault && fault != std::errc::no_such_file_or_directory)
+        throw Failure(Exit::usage, fmt::format("the folder of profiles {} cannot be read: {}; "
+                                               "BERTH_HOME names another",
+                                               folder, fault.message()));
+}
+
 // A file that others may read keeps no secret.
 template <class T>
 std::optional<T> read_private(const std::string& file) {
     struct stat about {};
-    if (::stat(file.c_str(), &about) != 0) return std::nullopt;
+    if (::stat(file.c_str(), &about) != 0) {
+        if (errno == ENOENT) return std::nullopt;
+        throw Failure(Exit::usage, fmt::format("{} cannot be read: {}", file,
+                                               std::generic_category().message(errno)));
+    }
     if ((about.st_mode & 077) != 0)
         throw Failure(Exit::refused,
                       fmt::format("{} may be read by others: chmod 600 {}", file, file));
@@ -126,6 +142,7 @@ std::string host_of(std::string_view origin) {
 }
 
 Profiles::Profiles(std::string name) : folder_(home_folder()), name_(std::move(name)) {
+    check_home(folder_);
     if (name_.empty()) name_ = variable("BERTH_PROFILE");
     if (name_.empty() && fs::exists(folder_ + "/current"))
         name_ = read_secret(folder_ + "/current", "the chosen profile");
@@ -134,6 +151,9 @@ Profiles::Profiles(std::string name) : folder_(home_folder()), name_(std::move(n
 }
 
 std::string Profiles::file() const { return folder_ + "/profiles/" + name_ + ".json"; }
+std::string Profiles::command() const {
+    return name_ == "default" ? "berth" : "berth --profile " + name_;
+}
 bool Profiles::exists() const { return fs::exists(file()); }
 std::string Profiles::session_file() const { return folder_ + "/sessions/" + name_ + ".json"; }
 

@@ -48,7 +48,8 @@ public:
 
     const std::string& name() const { return name_; }
     const std::string& folder() const { return folder_; }
-    std::string file() const;  // of the profile
+    std::string command() const;  // "berth", as it is typed to use this profile
+    std::string file() const;     // of the profile
     bool exists() const;
 
     // With its key, wherever that is. Where the desktop has a secret service (and secret-tool), it

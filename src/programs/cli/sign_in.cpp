@@ -1,74 +1,14 @@
-// Signing in by mail, and fresh proofs of who is calling.
+// Signing in by mail, and out again.
 #include <fmt/format.h>
-#include <stdlib.h>
 
 #include "accounts/types.hpp"
 #include "base/json_text.hpp"
+#include "cli/codes.hpp"
 #include "cli/credentials.hpp"
 #include "cli/special.hpp"
-#include "cli/wallet.hpp"
-#include "crypto/totp.hpp"
 
 namespace berth::cli {
 namespace {
-
-std::string code_from(Context& context, std::string_view flag, std::string_view question) {
-    if (const auto file = context.arguments().find(flag))
-        return read_secret(*file, "--" + std::string(flag));
-    if (!context.console().can_ask())
-        throw Failure(Exit::usage,
-                      fmt::format("without a terminal, --{} FILE brings the {}", flag, question));
-    return context.console().ask(question);
-}
-
-// Keeps the CSRF token, without which a session changes nothing; every renewal gives another one.
-void renew_csrf(Context& context, const Reading& answer) {
-    if (!context.api().session) return;
-    if (const std::string token = answer.text("csrf_token"); !token.empty())
-        context.api().session->csrf_token = token;
-}
-
-void prove_by_code(Context& context, std::string_view purpose) {
-    Api& api = context.api();
-    const Reading who(api.get("/api/v1/auth/session", Access::session).body);
-    const bool has_authenticator = who.text("mfa_enrolled") == "true";
-    if (!has_authenticator)
-        api.send(
-            {.method = "POST", .path = "/api/v1/account/step-up/code", .access = Access::session});
-    const std::string code =
-        code_from(context, "proof-file",
-                  has_authenticator ? "code of your authenticator" : "code that was mailed to you");
-    const Answer granted = api.send({.method = "POST",
-                                     .path = "/api/v1/account/step-up",
-                                     .body = fmt::format("{{\"purpose\":{},\"code\":{}}}",
-                                                         json_quoted(purpose), json_quoted(code)),
-                                     .access = Access::session});
-    renew_csrf(context, Reading(granted.body));
-}
-
-void prove_by_wallet(Context& context, std::string_view purpose) {
-    Api& api = context.api();
-    const crypto::SigningKey wallet = open_wallet(context);
-    const Reading challenge(
-        api.send({.method = "POST",
-                  .path = "/api/v1/account/step-up/challenge",
-                  .body = fmt::format("{{\"purpose\":{}}}", json_quoted(purpose))})
-            .body);
-    const std::string message = challenge.text("message");
-    api.send({.method = "POST",
-              .path = "/api/v1/account/step-up",
-              .body = fmt::format("{{\"purpose\":{},\"message\":{},\"signature\":{}}}",
-                                  json_quoted(purpose), json_quoted(message),
-                                  json_quoted(sign_message(context, wallet, message)))});
-}
-
-bool can_prove(Context& context, Access access) {
-    if (access == Access::session)
-        return context.arguments().has("proof-file") || context.console().can_ask();
-    const auto profile = context.profiles().load();
-    return profile && profile->wallet &&
-           (context.console().can_ask() || ::getenv("BERTH_WALLET_PASSPHRASE") != nullptr);
-}
 
 // A key that ends by itself, in the place of the session.
 void make_key(Context& context, const std::string& email) {
@@ -89,7 +29,7 @@ void make_key(Context& context, const std::string& email) {
                         json_quoted(context.arguments().get("key-name", "berth on this machine")),
                         scopes, to_rfc3339(context.now() + std::chrono::seconds(*lifetime))),
         .access = Access::session};
-    const Answer made = send_with_proof(context, request, "account-sensitive");
+    const Answer made = api.send(request);
     const Reading key(made.body);
     if (key.text("secret").empty())
         throw Failure(Exit::unexpected, "the answer was lost and the key with it: log in again");
@@ -132,96 +72,83 @@ void forget_key(Context& context) {
     if (!copy.empty()) context.print_own(fmt::format("{{\"copy\":{}}}", json_quoted(copy)), "");
 }
 
-}  // namespace
-
-void step_up(Context& context, Access access, std::string_view purpose) {
-    if (access == Access::session)
-        prove_by_code(context, purpose);
-    else
-        prove_by_wallet(context, purpose);
-}
-
-Answer send_with_proof(Context& context, Request request, std::string_view purpose) {
-    request.access = context.api().access_for(request.access);
-    if (request.method != "GET" && !request.idempotency_key)
-        request.idempotency_key = context.api().make_key();
-    const bool is_kept =
-        request.access == Access::session && context.profiles().load_session().has_value();
-    const auto send = [&] {
-        const Answer answer = context.api().send(request);
-        if (request.access == Access::session && !answer.body.empty())
-            renew_csrf(context, Reading(answer.body));
-        if (is_kept) context.profiles().save_session(*context.api().session);
-        return answer;
-    };
-    try {
-        return send();
-    } catch (const Failure& failure) {
-        // A bad signature or an ended session is refused, too, and no proof helps there.
-        if (purpose.empty() || failure.body.empty() ||
-            Reading(failure.body).text("error.code") != "FORBIDDEN" ||
-            !can_prove(context, request.access))
-            throw;
-    }
-    context.console().say("this needs a fresh proof that it is you");
-    step_up(context, request.access, purpose);
-    // The proof has renewed the session, whatever comes of the request.
-    if (is_kept) context.profiles().save_session(*context.api().session);
-    return send();
-}
-
-int log_in(Context& context) {
-    if (context.rehearse_all()) return 0;
+void open_session(Context& context, const std::string& email) {
     Api& api = context.api();
-    const std::string email = context.arguments().has("email")
-                                  ? context.arguments().get("email")
-                                  : context.console().ask("mail address");
-    if (!context.arguments().is_on("session")) agree_to_fill(context, email);
     api.send({.method = "POST",
               .path = "/api/v1/auth/email/start",
               .body = fmt::format("{{\"email\":{}}}", json_quoted(email)),
               .access = Access::anyone});
-    const std::string code =
-        code_from(context, "code-file", "code that was mailed to " + printable(email));
-    const Answer verified = api.send(
-        {.method = "POST",
-         .path = "/api/v1/auth/email/verify",
-         .body = fmt::format("{{\"email\":{},\"code\":{}}}", json_quoted(email), json_quoted(code)),
-         .access = Access::anyone});
+    const Answer verified =
+        give_code(context, {"code-file", "code that was mailed to " + printable(email)},
+                  [&](const std::string& code) {
+                      return api.send({.method = "POST",
+                                       .path = "/api/v1/auth/email/verify",
+                                       .body = fmt::format("{{\"email\":{},\"code\":{}}}",
+                                                           json_quoted(email), json_quoted(code)),
+                                       .access = Access::anyone});
+                  });
     const auto signed_in = read_answer<accounts::SignedIn>(verified.body, "answer");
     if (!api.session) throw Failure(Exit::unexpected, "the server opened no session");
-    api.session->csrf_token = signed_in.csrf_token;
     api.session->expires_at = signed_in.expires_at;
-    if (signed_in.mfa_required) {
-        const std::string second = code_from(context, "proof-file", "code of your authenticator");
-        const Answer given = api.send({.method = "POST",
-                                       .path = "/api/v1/auth/mfa",
-                                       .body = fmt::format("{{\"code\":{}}}", json_quoted(second)),
-                                       .access = Access::session});
-        renew_csrf(context, Reading(given.body));
+    if (!signed_in.mfa_required) return;
+    give_code(context,
+              {.flag = "proof-file", .question = "code of your authenticator", .is_digits = false},
+              [&](const std::string& code) {
+                  return api.send({.method = "POST",
+                                   .path = "/api/v1/auth/mfa",
+                                   .body = fmt::format("{{\"code\":{}}}", json_quoted(code)),
+                                   .access = Access::session});
+              });
+}
+
+void keep_session(Context& context) {
+    context.api().keep_session();
+    Profile profile = context.profiles().load().value_or(Profile{});
+    if (!profile.server.empty()) return;
+    profile.server = context.api().target().origin;
+    context.profiles().save(profile);
+}
+
+// Of an account that may do something as an operator, the session can do it from here on.
+void become_operator(Context& context, const std::string& email) {
+    Api& api = context.api();
+    const Reading who(api.get("/api/v1/auth/session", Access::session).body);
+    if (who.text("mfa_enrolled") != "true") {
+        context.console().say("operators need an authenticator, and this account has none yet");
+        enroll_authenticator(context);
     }
-    if (!context.arguments().is_on("session")) {
+    try {
+        api.get("/api/v1/admin/overview", Access::session);
+    } catch (const Failure& failure) {
+        if (failure.exit != Exit::refused) throw;
+        throw Failure(failure.exit,
+                      fmt::format("{} is signed in, and is no operator: on the server, `berthd "
+                                  "admin create --email {}` makes it one",
+                                  email, email),
+                      failure.body);
+    }
+    if (context.console().can_ask()) offer_proof(context, "admin-sensitive");
+}
+
+}  // namespace
+
+int log_in(Context& context) {
+    if (context.rehearse_all()) return 0;
+    const std::string email = context.arguments().has("email")
+                                  ? context.arguments().get("email")
+                                  : context.console().ask("mail address");
+    const bool is_operator = context.arguments().is_on("admin");
+    const bool keeps_session = is_operator || context.arguments().is_on("session");
+    if (!keeps_session) agree_to_fill(context, email);
+    open_session(context, email);
+    if (!keeps_session) {
         make_key(context, email);
         return 0;
     }
-    context.profiles().save_session(*api.session);
-    Profile profile = context.profiles().load().value_or(Profile{});
-    if (profile.server.empty()) {
-        profile.server = api.target().origin;
-        context.profiles().save(profile);
-    }
-    context.console().say("signed in as " + email + "; `berth logout` ends the session");
-    return 0;
-}
-
-int print_code(Context& context) {
-    const auto secret =
-        crypto::from_base32(read_secret(context.arguments().get("secret-file"), "--secret-file"));
-    if (!secret || secret->empty())
-        throw Failure(Exit::usage, "--secret-file: must hold the secret in base 32, in capitals");
-    const std::string code = crypto::totp_code(*secret, crypto::totp_step(context.now()));
-    context.console().write(code + "\n");  // and nothing else, for --proof-file -
-    context.console().flush();
+    keep_session(context);
+    if (is_operator) become_operator(context, email);
+    context.console().say(fmt::format("signed in as {}; `{} logout` ends the session", email,
+                                      context.profiles().command()));
     return 0;
 }
 

@@ -21,7 +21,9 @@ int link_wallet(Context& context);
 int log_in(Context& context);
 int log_out(Context& context);
 int revoke_key(Context& context);
+int add_authenticator(Context& context);
 int print_code(Context& context);  // berth authenticator code
+int step_up(Context& context);
 
 int show_events(Context& context);
 int show_operator_events(Context& context);

@@ -19,14 +19,20 @@ ServiceState as_public(CheckState state) {
 
 PublicStatus public_status(const Checks& checks, const Call& call) {
     PublicStatus out;
-    out.components = {
-        {{"api"}, as_public(checks.requests)},      {{"records"}, as_public(checks.db)},
-        {{"background"}, as_public(checks.worker)}, {{"chain"}, as_public(checks.chain)},
-        {{"mail"}, as_public(checks.mail)},         {{"payments"}, as_public(checks.settler)}};
-    // Nothing is down, and everybody may know.
-    const bool covered = checks.liabilities != CheckState::failed;
-    out.components.push_back(
-        {{"liabilities"}, covered ? ServiceState::operational : ServiceState::degraded});
+    // A server without a chain has no part that could work.
+    const bool has_chain = checks.chain != CheckState::off;
+    out.components = {{{"api"}, as_public(checks.requests)},
+                      {{"records"}, as_public(checks.db)},
+                      {{"background"}, as_public(checks.worker)}};
+    if (has_chain) out.components.push_back({{"chain"}, as_public(checks.chain)});
+    out.components.push_back({{"mail"}, as_public(checks.mail)});
+    if (has_chain) {
+        out.components.push_back({{"payments"}, as_public(checks.settler)});
+        // Nothing is down, and everybody may know.
+        const bool covered = checks.liabilities != CheckState::failed;
+        out.components.push_back(
+            {{"liabilities"}, covered ? ServiceState::operational : ServiceState::degraded});
+    }
     for (const Component& part : out.components)
         if (part.status != ServiceState::operational) out.status = ServiceState::degraded;
     // Without the table of countries everything works, and nobody knows where machines are.

@@ -89,7 +89,8 @@ BOOST_DESCRIBE_STRUCT(PublicStatus, (),
                        console, simulated))
 constexpr auto wire_docs(const PublicStatus*) {
     return std::to_array<wire::Doc>({
-        {"components", "The parts of the service."},
+        {"components",
+         "The parts of the service; one that this server does not have is not there."},
         {"admission_paused", "Whether new rentals are refused at the moment.", "false"},
         {"contract_version", "The version of this API.", "3.0.0"},
         {"version", "The version of the server's program, for people.", "0.1.0"},

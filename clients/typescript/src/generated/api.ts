@@ -8180,7 +8180,7 @@ export interface components {
         PublicStatus: {
             /** @enum {string} */
             status: "operational" | "degraded" | "down";
-            /** @description The parts of the service. */
+            /** @description The parts of the service; one that this server does not have is not there. */
             components: components["schemas"]["Component"][];
             /** @description Whether new rentals are refused at the moment. */
             admission_paused: boolean;
