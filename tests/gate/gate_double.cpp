@@ -48,8 +48,8 @@ std::string member_of(const std::string& json, const std::string& name) {
     return json.substr(at + mark.size(), json.find('"', at + mark.size()) - at - mark.size());
 }
 
-TlsSocket::TlsSocket(std::uint16_t port, const Bytes& key_sha256)
-    : socket_(connect_to(port, "127.0.0.1")) {
+TlsSocket::TlsSocket(std::uint16_t port, const Bytes& key_sha256, const std::string& source)
+    : socket_(connect_to(port, source)) {
     const http::Carrier blocking_no_more{Descriptor(::dup(socket_))};  // they share the flag
     session_ = std::make_unique<http::TlsSession>(context_, socket_,
                                                   http::TlsPeer{"127.0.0.1", key_sha256});
@@ -292,8 +292,8 @@ int GateWorld::status_of(const std::string& request) const {
     return LinkEnd(std::move(socket)).status();
 }
 
-LinkEnd GateWorld::link(const TicketText& text) {
-    TlsSocket socket = dial();
+LinkEnd GateWorld::link(const TicketText& text, const std::string& source) {
+    TlsSocket socket(link_port(), tls_key_, source);
     socket.send(signed_request(ticket(text), {.machine = text.machine, .key = text.machine_key}));
     LinkEnd end(std::move(socket));
     const int status = end.status();

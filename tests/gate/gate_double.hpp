@@ -36,7 +36,7 @@ std::string member_of(const std::string& json, const std::string& name);
 // A TLS client of 127.0.0.1 that sends what it is told to.
 class TlsSocket {
 public:
-    TlsSocket(std::uint16_t port, const Bytes& key_sha256);
+    TlsSocket(std::uint16_t port, const Bytes& key_sha256, const std::string& source = "127.0.0.1");
     ~TlsSocket();
     TlsSocket(TlsSocket&& other) noexcept;
     TlsSocket& operator=(TlsSocket&&) = delete;
@@ -126,10 +126,18 @@ private:
     bool over_ = false;
 };
 
+// Nobody who waits is sent away because this machine is busy with something else.
+inline gate::Timings patient() {
+    gate::Timings timings;
+    timings.silence_max = std::chrono::minutes(10);
+    timings.wait_max = std::chrono::minutes(10);
+    return timings;
+}
+
 class GateWorld {
 public:
     struct Options {
-        gate::Timings timings{};
+        gate::Timings timings = patient();
         gate::LimitNumbers limits{};
     };
     GateWorld() : GateWorld(Options{}) {}
@@ -147,7 +155,7 @@ public:
     // The status of the answer to these bytes at the link port.
     int status_of(const std::string& request) const;
     // A link that was given; the hello is read.
-    LinkEnd link(const TicketText& text = {});
+    LinkEnd link(const TicketText& text = {}, const std::string& source = "127.0.0.1");
     // The answer to a renewal.
     int renew(const LinkEnd& link, const TicketText& text);
     // The machine's answer to a call; it begins after the 101.

@@ -20,6 +20,13 @@ GateWorld::Options hasty() {
     GateWorld::Options options;
     options.timings.tick = std::chrono::milliseconds(10);
     options.timings.silence_max = std::chrono::milliseconds(50);
+    return options;
+}
+
+// Strangers wait for no machine, or not for long.
+GateWorld::Options brief() {
+    GateWorld::Options options;
+    options.timings.tick = std::chrono::milliseconds(10);
     options.timings.wait_max = std::chrono::milliseconds(300);
     return options;
 }
@@ -147,7 +154,7 @@ TEST(GateJoins, ACallThatALostLinkToldIsToldToTheNext) {
 }
 
 TEST(GateJoins, NobodyWhenTheMachineHasNoLinkInTime) {
-    GateWorld world(hasty());
+    GateWorld world(brief());
     { LinkEnd link = world.link(); }
     ASSERT_TRUE(eventually([&] { return world.gate->present().links == 0; }));
     RawSocket stranger(world.door_port());
@@ -187,7 +194,7 @@ TEST(GateCalls, CannotBeGuessed) {
 }
 
 TEST(GateCalls, AreOverAfterTheirTime) {
-    GateWorld world(hasty());
+    GateWorld world(brief());
     LinkEnd link = world.link();
     RawSocket stranger(world.door_port());
     stranger.send(ssh_greeting);

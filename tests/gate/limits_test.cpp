@@ -80,15 +80,8 @@ std::vector<RawSocket> knock(GateWorld& world, int times, const std::string& sou
     return there;
 }
 
-GateWorld::Options slow_pace() {
-    GateWorld::Options options;
-    options.timings.silence_max = std::chrono::minutes(10);
-    options.timings.wait_max = std::chrono::minutes(10);
-    return options;
-}
-
 TEST(GateLimits, AFloodOfOneDoorIsStopped) {
-    GateWorld::Options options = slow_pace();
+    GateWorld::Options options;
     options.limits.calls_of_door = {0.001, 12};
     GateWorld world(options);
     LinkEnd link = world.link();
@@ -98,7 +91,7 @@ TEST(GateLimits, AFloodOfOneDoorIsStopped) {
 }
 
 TEST(GateLimits, ASourceHasItsShareAndOthersHaveTheirs) {
-    GateWorld::Options options = slow_pace();
+    GateWorld::Options options;
     options.limits.calls_of_source = {0.001, 2};
     GateWorld world(options);
     LinkEnd link = world.link();
@@ -109,7 +102,7 @@ TEST(GateLimits, ASourceHasItsShareAndOthersHaveTheirs) {
 }
 
 TEST(GateLimits, TheServersRelaysHaveNoShareAndRoomThatStrangersCannotTake) {
-    GateWorld::Options options = slow_pace();
+    GateWorld::Options options;
     options.limits.calls_of_source = {0.001, 2};
     options.limits.calls_of_door = {0.001, 12};
     GateWorld world(options);
@@ -124,7 +117,7 @@ TEST(GateLimits, TheServersRelaysHaveNoShareAndRoomThatStrangersCannotTake) {
 }
 
 TEST(GateLimits, OneMachineCannotHaveAllThatWait) {
-    GateWorld::Options options = slow_pace();
+    GateWorld::Options options;
     options.limits.waiting_of_machine_max = 3;
     GateWorld world(options);
     LinkEnd link = world.link();
@@ -135,7 +128,7 @@ TEST(GateLimits, OneMachineCannotHaveAllThatWait) {
 }
 
 TEST(GateLimits, TheGateHasSoManyWaitingAndNoMore) {
-    GateWorld::Options options = slow_pace();
+    GateWorld::Options options;
     options.limits.waiting_max = 3;
     GateWorld world(options);
     LinkEnd link = world.link();

@@ -49,6 +49,22 @@ TEST(GateLinks, OfAClonedDiskTheOneWithTheHigherTicketStays) {
     EXPECT_EQ(world.gate->present().links, 1U);
 }
 
+// Its provider gave it another address: what it had before is silent, and nobody has said so yet.
+TEST(GateLinks, AMachineThatComesFromAnotherAddressHasItsDoorsThere) {
+    GateWorld world;
+    LinkEnd silent = world.link();
+    RawSocket before(world.door_port());
+    before.send(ssh_greeting);
+    const std::string told_to_nobody = silent.await_call();
+    LinkEnd there = world.link({.serial = 2}, "127.0.0.2");
+    EXPECT_EQ(world.gate->present().links, 1U);
+    EXPECT_EQ(there.await_call(), told_to_nobody) << "who waits is there for it";
+    EXPECT_EQ(world.call(told_to_nobody).receive_until("\n"), ssh_greeting);
+    RawSocket stranger(world.door_port());
+    stranger.send(ssh_greeting);
+    EXPECT_EQ(world.call(there.await_call()).receive_until("\n"), ssh_greeting);
+}
+
 TEST(GateLinks, StreamsLiveOnWhenALinkIsLost) {
     GateWorld world;
     std::unique_ptr<RawSocket> knocking;

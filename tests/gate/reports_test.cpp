@@ -62,6 +62,49 @@ TEST(GateReports, TellWhatWasCarriedSinceTheStart) {
     EXPECT_NE(body.find(R"("draining":false)"), body.npos);
 }
 
+// A link that answers no call is as good as none.
+TEST(GateReports, TellWhatAMachineLetsPassUntilItAnswers) {
+    GateWorld::Options options;
+    options.timings.tick = std::chrono::milliseconds(10);
+    options.timings.wait_max = std::chrono::milliseconds(100);
+    options.timings.unanswered_told = std::chrono::minutes(10);
+    GateWorld world(options);
+    LinkEnd link = world.link({.doors = {{.kind = "test"}}});
+    for (int i = 0; i < 2; ++i) {
+        EXPECT_EQ(RawSocket(world.door_port()).receive_all(), "");
+        EXPECT_FALSE(link.await_call().empty());
+    }
+    ASSERT_TRUE(world.gate->report_once());
+    const std::string told = world.server.last().body;
+    EXPECT_NE(told.find(R"("linked":true)"), std::string::npos) << told;
+    EXPECT_NE(told.find(R"("unanswered":2)"), std::string::npos) << told;
+    EXPECT_TRUE(eventually([&] {
+        const RawSocket stranger(world.door_port());
+        try {
+            const RawSocket machine = world.call(link.await_call());
+            return true;
+        } catch (const std::exception&) {  // too late
+            return false;
+        }
+    }));
+    ASSERT_TRUE(world.gate->report_once());
+    EXPECT_EQ(world.server.last().body.find("unanswered"), std::string::npos);
+}
+
+TEST(GateReports, ForgetSoonWhatWasLetPass) {
+    GateWorld::Options options;
+    options.timings.tick = std::chrono::milliseconds(10);
+    options.timings.wait_max = std::chrono::milliseconds(50);
+    options.timings.unanswered_told = std::chrono::milliseconds(1);
+    GateWorld world(options);
+    LinkEnd link = world.link({.doors = {{.kind = "test"}}});
+    EXPECT_EQ(RawSocket(world.door_port()).receive_all(), "");
+    EXPECT_TRUE(eventually([&] {
+        return world.gate->report_once() &&
+               world.server.last().body.find("unanswered") == std::string::npos;
+    }));
+}
+
 TEST(GateReports, TellThatAMachineHasNoLink) {
     GateWorld world;
     { LinkEnd link = world.link(); }

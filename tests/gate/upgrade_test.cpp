@@ -1,6 +1,9 @@
 // A gate that is replaced by a newer process while it carries sessions.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <type_traits>
+
 #include "gate/gate_double.hpp"
 #include "support/eventually.hpp"
 
@@ -24,6 +27,21 @@ void drain_by_order(GateWorld& world) {
     world.server.order();
 }
 
+// Whoever comes in the very moment in which the older process closes a port may be reset, and
+// comes again.
+template <class Work>
+auto patiently(const Work& work) {
+    std::optional<std::invoke_result_t<Work>> got;
+    EXPECT_TRUE(eventually([&] {
+        try {
+            got.emplace(work());
+        } catch (const std::exception&) {
+        }
+        return got.has_value();
+    }));
+    return std::move(got.value());
+}
+
 GateWorld::Options soon() {
     GateWorld::Options options;
     options.timings.tick = std::chrono::milliseconds(10);
@@ -35,14 +53,7 @@ TEST(GateDrain, SaysByeAndTakesNoMoreLinks) {
     LinkEnd link = world.link();
     drain_by_order(world);
     EXPECT_EQ(member_of(link.next_word(), "reason"), "draining");
-    EXPECT_TRUE(eventually([&] {
-        try {
-            const RawSocket knocking(world.link_port());
-            return false;
-        } catch (const std::exception&) {
-            return true;
-        }
-    }));
+    EXPECT_THROW(RawSocket(world.link_port()), std::exception);
     EXPECT_TRUE(world.gate->present().draining);
     ASSERT_TRUE(world.gate->report_once());
     EXPECT_NE(world.server.last().body.find(R"("draining":true)"), std::string::npos);
@@ -93,7 +104,7 @@ TEST(GateUpgrade, ACallThatReachesTheOtherProcessIsPassedOn) {
     stranger.send(ssh_greeting);
     const std::string call_id = link.await_call();
     drain_by_order(world);  // from here on the newer one has the ports of links and calls alone
-    RawSocket machine = world.call(call_id);
+    RawSocket machine = patiently([&] { return world.call(call_id); });
     EXPECT_EQ(machine.receive_until("\n"), ssh_greeting);
     machine.send(std::string(300'000, 'x') + "\n");
     EXPECT_EQ(stranger.receive_until("\n").size(), 300'001U);
@@ -112,14 +123,15 @@ TEST(GateUpgrade, TheMachineMovesAndNoSessionIsLost) {
     ASSERT_TRUE(newer->report_once());
     drain_by_order(world);
     EXPECT_EQ(member_of(older_link->next_word(), "reason"), "draining");
-    LinkEnd newer_link = world.link({.serial = 2});
+    LinkEnd newer_link = patiently([&] { return world.link({.serial = 2}); });
     EXPECT_EQ(newer->present().doors, 1U);
     older_link.reset();
     ASSERT_TRUE(eventually([&] { return world.gate->present().doors == 0; }));
 
     RawSocket stranger(world.door_port());
     stranger.send(ssh_greeting);
-    RawSocket answered = world.call(newer_link.await_call());
+    const std::string newer_call = newer_link.await_call();
+    RawSocket answered = patiently([&] { return world.call(newer_call); });
     EXPECT_EQ(answered.receive_until("\n"), ssh_greeting);
     EXPECT_EQ(machine.receive_until("\n"), ssh_greeting);
     machine.send("still here\n");

@@ -227,10 +227,10 @@ void DISABLED_ContainerAtGate::tell_of_upgrade() {
          fmt::format("(the session is at {}; older process {}, newer {})", lines(), older->pid(),
                      gate.process->pid()));
     rent("ssh " + at + " 'echo a new session, meanwhile'");
-    EXPECT_TRUE(soon([&] { return !session.running(); }, std::chrono::seconds(90)));
+    EXPECT_TRUE(soon([&] { return !session.running(); }));
     EXPECT_EQ(session.wait(), 0);
     rent("seq 300 | cmp - counted && tail -n 1 counted && echo not a number is missing");
-    ASSERT_TRUE(soon([&] { return !older->running(); }, std::chrono::seconds(90)));
+    ASSERT_TRUE(soon([&] { return !older->running(); }));
     const int status = older->wait();
     EXPECT_EQ(status, 0);
     show("systemctl status berth-gate@a",

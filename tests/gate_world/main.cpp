@@ -19,7 +19,7 @@
 
 namespace {
 
-constexpr std::chrono::seconds usual_time{240};
+constexpr std::chrono::seconds usual_time{1'080};  // all of them take a minute
 
 // BERTH_GATE_WORLD_S: seconds, for drills, which take longer.
 std::chrono::seconds time_given() {

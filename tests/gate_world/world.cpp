@@ -331,7 +331,7 @@ std::string World::reserve(std::int64_t budget) {
                     offer, find_template(), budget);
     // A server that was just started rents a machine once it has heard of it. Quotes are counted.
     auto quoted = send(ben.key, "POST", "/api/v1/quotes", wish);
-    for (int tries = 0; quoted.status == 409 && tries < 40; ++tries) {
+    for (int tries = 0; quoted.status == 409 && tries < 200; ++tries) {
         std::this_thread::sleep_for(1s);
         quoted = send(ben.key, "POST", "/api/v1/quotes", wish);
     }
@@ -404,14 +404,14 @@ bool World::answers(const Door& door) {
     }
 }
 
-bool World::knocks_in(const Door& door, std::chrono::milliseconds at_most) {
+bool World::knocks_in(const Door& door) {
     return support::eventually([&] { return answers(door); },
-                               {.at_most = at_most, .look_every = knock_every});
+                               {.at_most = world_patience, .look_every = knock_every});
 }
 
 bool World::knocks_in_vain(const Door& door) {
     return support::eventually([&] { return !answers(door); },
-                               {.at_most = std::chrono::seconds(60), .look_every = knock_every});
+                               {.at_most = world_patience, .look_every = knock_every});
 }
 
 std::string World::words_body(std::int64_t words, std::chrono::milliseconds delay) const {
@@ -448,7 +448,7 @@ Counting::Counting(World& world, const World::Door& door, std::int64_t words,
     asked.method = "POST";
     asked.headers.add("Content-Type", "application/json");
     asked.body = world.words_body(words, delay);
-    asked.total_max = std::chrono::seconds(30);  // of silence
+    asked.total_max = std::chrono::seconds(120);  // of silence
     asked.take = [this](std::string_view bytes) { take(bytes); };
     thread_ = std::thread([this, asked = std::move(asked)] {
         try {
@@ -479,11 +479,12 @@ void Counting::take(std::string_view bytes) {
 }
 
 bool Counting::reaches(std::int64_t number) const {
-    return soon([&] { return count_ >= number || over_; }) && count_ >= number;
+    const std::int64_t wanted = std::min(number, words_);
+    return soon([&] { return count_ >= wanted || over_; }) && count_ >= wanted;
 }
 
 bool Counting::ends_whole() {
-    if (!soon([&] { return over_.load(); }, std::chrono::seconds(90))) return false;
+    if (!soon([&] { return over_.load(); })) return false;
     thread_.join();
     return done_ && fault_.empty() && count_ == words_;
 }

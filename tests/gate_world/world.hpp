@@ -23,9 +23,12 @@
 
 namespace berth::test {
 
+// How long anything may take that happens at all: met only by what is broken.
+inline constexpr std::chrono::seconds world_patience{240};
+
 template <class Predicate>
 [[nodiscard]] bool soon(const Predicate& predicate,
-                        std::chrono::milliseconds at_most = std::chrono::seconds(60)) {
+                        std::chrono::milliseconds at_most = world_patience) {
     return support::eventually(predicate,
                                {.at_most = at_most, .look_every = std::chrono::milliseconds(50)});
 }
@@ -114,7 +117,7 @@ public:
     http::Outbound through(const Door& door, const std::string& path) const;
     bool answers(const Door& door);  // once
     // Knocks until it is answered, or until it is not.
-    bool knocks_in(const Door& door, std::chrono::milliseconds at_most = std::chrono::seconds(60));
+    bool knocks_in(const Door& door);
     bool knocks_in_vain(const Door& door);
     std::string words_body(std::int64_t words, std::chrono::milliseconds delay) const;
 
@@ -163,7 +166,7 @@ public:
     Counting& operator=(const Counting&) = delete;
 
     std::int64_t count() const { return count_; }
-    bool reaches(std::int64_t number) const;  // within a minute
+    bool reaches(std::int64_t number) const;  // or has come to its end
     bool is_over() const { return over_; }
     // Waits for its end: every word came once, in order, and then the last line.
     bool ends_whole();

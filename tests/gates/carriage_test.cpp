@@ -77,6 +77,22 @@ TEST_F(Carriage, OfAJobNeedsAllOfItsDoors) {
     EXPECT_EQ(seconds(), (Seconds{{5, 20}}));
 }
 
+// A link by which nobody gets through carries nothing, whatever its machine says.
+TEST_F(Carriage, EndsWhenCallsAreNotAnsweredAndComesBackWhenOneIs) {
+    carry(20);
+    for (std::int64_t failed = 1; failed <= 3; ++failed) {
+        wait(5);
+        listen();
+        auto doors = all_of(given);
+        doors.front().unanswered = failed;
+        report(gate, doors);
+    }
+    ASSERT_TRUE(carriage(job).uncarried_since);
+    EXPECT_EQ(at(*carriage(job).uncarried_since), 25);
+    carry(5);
+    EXPECT_EQ(seconds(), (Seconds{{25, 40}}));
+}
+
 TEST_F(Carriage, EndsWithTheLastReportOfAGateThatFallsSilent) {
     carry(10);
     for (int i = 0; i < 3; ++i) {
@@ -142,8 +158,11 @@ TEST_F(Carriage, LostBeforeOurOutageIsCountedAroundIt) {
     wait(600);
     listen();
     EXPECT_EQ(seconds(), (Seconds{{15, 60}, {660, -1}}));
+    EXPECT_TRUE(gaps(job).back().goes_on) << "nobody carried it in between";
     report(gate, all_of(given));
     EXPECT_EQ(seconds(), (Seconds{{15, 60}}));
+    carry(5, false);
+    EXPECT_FALSE(gaps(job).back().goes_on) << "it was carried for a moment";
 }
 
 TEST_F(Carriage, EndsWhenTheHostGivesItsDoorsBack) {

@@ -29,6 +29,7 @@ struct Said {
     std::int64_t bytes_in = 0;
     std::int64_t bytes_out = 0;
     std::int64_t streams = 0;
+    std::int64_t unanswered = 0;
 };
 
 class Yard : public testing::Test {
@@ -129,9 +130,10 @@ protected:
         std::string list;
         for (const Said& one : doors)
             list += fmt::format(
-                R"({}{{"door_id":"{}","linked":{},"bytes_in":{},"bytes_out":{},"streams":{}}})",
+                R"({}{{"door_id":"{}","linked":{},"bytes_in":{},"bytes_out":{},"streams":{}{}}})",
                 list.empty() ? "" : ",", to_string(one.door), one.linked, one.bytes_in,
-                one.bytes_out, one.streams);
+                one.bytes_out, one.streams,
+                one.unanswered > 0 ? fmt::format(R"(,"unanswered":{})", one.unanswered) : "");
         return fmt::format(R"({{"boot_id":"{}","started_at":"{}","draining":{},"doors":[{}]}})",
                            gate.boot, to_rfc3339(started + std::chrono::seconds(gate.started)),
                            gate.draining, list);

@@ -69,7 +69,8 @@ protected:
         pace.pause_max = 200ms;
     }
 
-    void start(host_agent::GateCalls::Options calls = {}) {
+    // A call that is late because this machine is busy is not tried again by TLS.
+    void start(host_agent::GateCalls::Options calls = {.by_tls = false, .plain_max = 2min}) {
         keeper.emplace(DoorKeeper::Parts{*link, *counters, client},
                        DoorKeeper::Options{.calls = calls, .pace = pace});
     }
@@ -96,7 +97,8 @@ protected:
     TemporaryFolder folder;
     SystemRandom random;
     GateDouble gate;
-    Listener local;  // where the workload is
+    GateDouble other;  // one that is not the first one
+    Listener local;    // where the workload is
     const std::string gate_id = new_uuid();
     const std::string door_id = new_uuid();
     const JobId job = JobId::make(SystemClock().now(), random);

@@ -5,6 +5,8 @@
 namespace berth::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 // What a renter does with a stream that came to it by the gate: TLS by the key that READY named.
 std::string ask_over(Line& line, const std::string& key, const std::string& request) {
     static const http::TlsContext tls = http::TlsContext::for_pins();
@@ -13,7 +15,7 @@ std::string ask_over(Line& line, const std::string& key, const std::string& requ
         const bool reads = transfer.status == http::Transfer::Status::wants_read;
         pollfd watched{line.socket(), static_cast<short>(reads ? POLLIN : POLLOUT), 0};
         return (reads || transfer.status == http::Transfer::Status::wants_write) &&
-               ::poll(&watched, 1, 60'000) > 0;
+               ::poll(&watched, 1, static_cast<int>(gate_patience / 1ms)) > 0;
     };
     http::Transfer done = stream.shake_hands();
     while (done.status != http::Transfer::Status::done && wait(done)) done = stream.shake_hands();
@@ -39,7 +41,7 @@ protected:
         });
         Obedience::SetUp();
     }
-    Command start_by_gate(JobId job, std::int64_t deadline_s = 60) {
+    Command start_by_gate(JobId job, std::int64_t deadline_s = 600) {
         StartPayload payload = start_of_model(job);
         payload.reach = Reach::gate;
         payload.start_deadline_s = {deadline_s};
@@ -65,7 +67,16 @@ protected:
                         "GET /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key\r\n\r\n");
     }
 
+    // Nobody asks for doors of gates that are gone by then.
+    void TearDown() override {
+        Obedience::TearDown();
+        server.give_doors([](const std::string&) {
+            return std::pair<int, std::string>{503, "{}"};
+        });
+    }
+
     GateDouble gate;
+    GateDouble other;  // to which doors move
     const std::string gate_id = new_uuid();
     const std::string door_id = new_uuid();
 };
@@ -115,7 +126,7 @@ TEST_F(AgentByGate, WhileNoGateLivesTheJobWaitsAndThenEndsByNobodysFault) {
             409, R"({"error":{"code":"NO_GATE","message":"no gate is up"}})"};
     });
     const JobId job = new_job();
-    server.give(start_by_gate(job, 8), server.own);
+    server.give(start_by_gate(job, 20), server.own);
     EXPECT_TRUE(hears_of(job, R"("EXITED")")) << agent_log();
     EXPECT_TRUE(hears_of(job, R"("NO_GATE")")) << events_of(job);
     EXPECT_EQ(events_of(job).find(R"("READY")"), std::string::npos);
@@ -127,7 +138,6 @@ TEST_F(AgentByGate, AReadyThatNamesDoorsWhichMovedIsSaidAnew) {
     server.give(start_by_gate(job), server.own);
     const auto opened = linked();
     EXPECT_TRUE(hears_of(job, R"("port":20017)")) << agent_log();
-    GateDouble other;
     server.give_doors([&](const std::string& asked) {
         return std::pair<int, std::string>{
             200, doors_given(other, new_uuid(), {{door_id, member(asked, "wanted.0.name"), 20099}},
@@ -184,11 +194,13 @@ protected:
     AgentByGateAlways() { run_options = {"--gate", "always"}; }
 };
 
-TEST_F(AgentByGateAlways, NeedsNoWordOfTheServer) {
-    const JobId job = new_job();
-    server.give(start(job), server.own);
-    const auto kept = linked();
-    EXPECT_EQ(member(ready_of(job), "evidence.endpoints.0.port"), "20017");
+// As a machine that was tested before its owner chose so: the server gives no doors for that job.
+TEST_F(AgentByGateAlways, RefusesAJobThatIsReachedDirectlyAndSaysItInItsManifest) {
+    const Command order = start(new_job());
+    server.give(order, server.own);
+    EXPECT_EQ(member(answer_to(order), "code"), "HOST_REJECTED");
+    EXPECT_EQ(member(server.told_of(order.command_id), "detail.by_policy"), "true");
+    EXPECT_EQ(gate.waiting("POST"), 0U);
     EXPECT_TRUE(soon(
         [&] { return server.told("/manifest").find(R"("gate":"always")") != std::string::npos; }));
 }

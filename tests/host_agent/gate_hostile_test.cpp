@@ -26,17 +26,16 @@ TEST(GateLines, OneThatIsTooLongIsTheLast) {
 }
 
 TEST_F(AgentAtGate, AGateWithAnotherKeySeesNeitherTicketNorCall) {
-    GateDouble imposter;
     server.give([&](const std::string&, int) {
         // The place of one, the key of another.
-        std::string body = doors_given(imposter, gate_id, {{door_id, "openai"}}, "ticket-1");
-        body.replace(body.find(imposter.key()), 64, gate.key());
+        std::string body = doors_given(other, gate_id, {{door_id, "openai"}}, "ticket-1");
+        body.replace(body.find(other.key()), 64, gate.key());
         return DoorsServer::Answer{200, body};
     });
     start();
     want();
     EXPECT_TRUE(soon([&] { return !keeper->trouble().empty(); }));
-    EXPECT_EQ(imposter.waiting("POST"), 0U);
+    EXPECT_EQ(other.waiting("POST"), 0U);
     EXPECT_FALSE(keeper->places(job));
 }
 
@@ -127,7 +126,7 @@ TEST_F(AgentAtGate, AGateCannotMakeTheAgentDialAnythingButItselfAndTheDoor) {
 }
 
 TEST_F(AgentAtGate, AGateThatNeverAnswersACallHoldsNothingForLong) {
-    start({.by_tls = false, .plain_max = std::chrono::milliseconds(200)});
+    start({.by_tls = false, .plain_max = 2s});
     want();
     const auto opened = linked();
     EXPECT_TRUE(opened->say_call(new_uuid(), door_id));

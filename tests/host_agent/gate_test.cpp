@@ -234,7 +234,6 @@ TEST_F(AgentAtGate, AfterARefusalAnotherTicketIsAskedFor) {
 TEST_F(AgentAtGate, WithoutALinkTheServerIsToldHowLongAndItsOtherGateIsTaken) {
     pace.lost_max = 1100ms;
     pace.lost_again = 200ms;
-    GateDouble other;
     // The gate takes the link and never says a word.
     server.give([&](const std::string& asked, int) {
         const std::string lost = member(asked, "lost_s");

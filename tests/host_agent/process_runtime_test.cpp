@@ -162,7 +162,7 @@ TEST_F(ProcessFilter, TheEndOfAnEngineIsKnownHoweverLateItIsSeen) {
         return ended_ago && *ended_ago > std::chrono::milliseconds(300);
     }));
     EXPECT_LT(ended_ago.value_or(Duration{}),
-              std::chrono::steady_clock::now() - since + std::chrono::seconds(10));
+              std::chrono::steady_clock::now() - since + std::chrono::minutes(2));
     // An earlier version did not write it down.
     std::ofstream(workload.folder + "/exit.json") << R"({"exit_code":1,"out_of_memory":false})";
     EXPECT_EQ(runtime.look(workload).exit_code, 1);

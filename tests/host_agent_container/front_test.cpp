@@ -284,7 +284,7 @@ TEST_F(FrontTest, WebsocketsPassWithTheKeyAndNotWithoutIt) {
         "GET /socket HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
     const auto connect = [&] {
         return http::DialledConnection(*http::parse_address("127.0.0.1"), server.port(),
-                                       std::chrono::seconds(30));
+                                       std::chrono::minutes(3));
     };
     const auto head_of = [](http::DialledConnection& connection) {
         std::string head;

@@ -118,7 +118,7 @@ TEST_F(LifeTest, ItsEndIsKnownHoweverLateItIsSeen) {
         return ended_ago && *ended_ago > std::chrono::milliseconds(300);
     }));
     EXPECT_LT(ended_ago.value_or(Duration{}),
-              std::chrono::steady_clock::now() - since + std::chrono::seconds(10));
+              std::chrono::steady_clock::now() - since + std::chrono::minutes(2));
 }
 
 TEST_F(LifeTest, AnotherAgentFindsItRunning) {

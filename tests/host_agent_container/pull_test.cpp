@@ -86,7 +86,7 @@ TEST_F(PullTest, CancellingEndsIt) {
     const std::atomic<bool> cancelled = true;
     try {
         runtime->prepare(
-            workload, {std::chrono::steady_clock::now() + std::chrono::seconds(60), cancelled}, {});
+            workload, {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
         FAIL();
     } catch (const host_agent::RuntimeError& error) {
         EXPECT_EQ(error.code(), "CANCELLED");
@@ -173,7 +173,7 @@ TEST_F(PullTest, ARegistryReachesNoServiceOfTheHostThroughTheOneWhoPulls) {
         constexpr int often = 3;
         const std::string code =
             pull_code(fmt::format("evil.test:{}/a/b{}", registry.port(), digest),
-                      std::chrono::seconds(20), [&] { return registry.asked >= often; });
+                      std::chrono::minutes(3), [&] { return registry.asked >= often; });
         EXPECT_NE(code, "");
         EXPECT_GT(registry.asked.load(), 0) << "it was not even asked";
         EXPECT_EQ(sentence, host_agent::pull_sentence(code)) << "and no word of a stranger";
@@ -207,7 +207,7 @@ TEST_F(PullTest, EndsWhereTheDiskWouldHaveTooLittleLeft) {
                  .registries = host_agent::parse_registries(registries),
                  .floor_bytes = floor,
                  .image_bytes_max = image_max},
-                {std::chrono::steady_clock::now() + std::chrono::seconds(20), cancelled}, {});
+                {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
         } catch (const host_agent::RuntimeError& error) {
             EXPECT_FALSE(std::filesystem::exists(folder + "/pulled"));
             return error.code();

@@ -63,7 +63,7 @@ TEST_F(SshTest, StrangersAreRefusedAndToldNothing) {
     EXPECT_EQ(refused.error, "renter@127.0.0.1: Permission denied (publickey).\r\n");
     http::DialledConnection stranger(*http::parse_address("127.0.0.1"),
                                      static_cast<std::uint16_t>(workload.ssh_port),
-                                     std::chrono::seconds(30));
+                                     std::chrono::minutes(3));
     std::string greeting;
     while (!greeting.ends_with('\n') && greeting.size() < 300) greeting += stranger.receive(1);
     EXPECT_TRUE(greeting.starts_with("SSH-2.0-OpenSSH_")) << greeting;

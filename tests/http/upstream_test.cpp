@@ -121,6 +121,14 @@ TEST(HttpUpstream, KeepsConnectionsForTheNextRequest) {
     EXPECT_EQ(relaying.notes->idle_connections, 1u);
 }
 
+TEST(HttpUpstream, KeepsNoConnectionThatIsAsOldAsItMayBecome) {
+    Relaying relaying(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+                      [](UpstreamRequest& request) { request.connection_life = Duration(0); });
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(relaying.get().body, "ok");
+    EXPECT_EQ(relaying.upstream.accepted(), 3);
+    EXPECT_EQ(relaying.notes->idle_connections, 0u);
+}
+
 TEST(HttpUpstream, RunsOnTheLoopOfTheConnectionItServes) {
     const auto notes = std::make_shared<RelayNotes>();
     RawUpstream upstream(answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"));

@@ -63,6 +63,27 @@ TEST(StandingMeter, IsTheSameHoweverOftenItIsLookedAt) {
     EXPECT_EQ(looked_at(gaps, each), stands);
 }
 
+// In between it was we who could not hear.
+TEST(StandingMeter, AddsUpWhatGoesOnAfterAnOutageOfOurs) {
+    const std::vector<Gap> gaps{{at_s(100), at_s(145)},
+                                {at_s(600), at_s(610), true},
+                                {at_s(700), at_s(800), true},
+                                {at_s(900), at_s(990)}};
+    const std::vector<Stand> stands{{at_s(715), at_s(800)}, {at_s(960), at_s(990)}};
+    Carriage carriage{.looked_until = gated_from};
+    EXPECT_EQ(look_at(carriage, gaps, {gated_from, at_s(1000)}).stands, stands);
+    const std::vector<Gap> longer{{at_s(100), at_s(200)}, {at_s(600), {}, true}};
+    const Looked looked = look_at(carriage, longer, {gated_from, at_s(650)});
+    EXPECT_EQ(looked.stands, (std::vector<Stand>{{at_s(160), at_s(200)}, {at_s(615), at_s(650)}}));
+    EXPECT_EQ(looked.carriage.stands_since, at_s(615)) << "its minute was over before";
+    EXPECT_EQ(look_at(looked.carriage, longer, {gated_from, at_s(660)}).stands,
+              (std::vector<Stand>{{at_s(650), at_s(660)}}));
+    // What was before the meter is none of its minute.
+    const std::vector<Gap> early{{gated_from - seconds(40), at_s(10)}, {at_s(600), {}, true}};
+    EXPECT_EQ(look_at(carriage, early, {gated_from, at_s(700)}).stands,
+              (std::vector<Stand>{{at_s(650), at_s(700)}}));
+}
+
 TEST(StandingMeter, KnowsSinceWhenItIsNotCarriedAndSinceWhenItStands) {
     const std::vector<Gap> gap{{at_s(100), {}}};
     const Carriage first =

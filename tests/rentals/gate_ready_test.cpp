@@ -178,6 +178,52 @@ TEST_F(GatedReady, FailsForWantOfAGateAndThatIsNobodysFault) {
     EXPECT_EQ(seen(town.harness, find(direct).terms.machine_id).starts_failed, 1);
 }
 
+// The same, when the host says so at once.
+TEST_F(GatedReady, AStartThatIsRefusedForWantOfAGateIsNobodysFaultEither) {
+    const auto refuse = [&](JobId job) {
+        as_agent(find(job).terms.machine_id,
+                 [&](const db::Context& context, machines::Machine& machine) {
+                     machines::CommandAck ack;
+                     ack.kind = agent_protocol::CommandKind::start;
+                     ack.job_id = job;
+                     ack.ack.result = agent_protocol::AckResult::rejected;
+                     ack.ack.code = wire::Text<1, 64>{"NO_GATE"};
+                     side().acknowledge(context, machine, ack, some_message);
+                 });
+        EXPECT_EQ(state_of(job), JobState::FAILED);
+        return seen(town.harness, find(job).terms.machine_id).starts_failed;
+    };
+    listen();
+    report(first, false);
+    EXPECT_EQ(refuse(rent(ben, put_up_behind_gate())), 0);
+    EXPECT_EQ(refuse(rent(ben, put_up())), 1) << "whoever needs none cannot lack one";
+    const JobId lied = rented();
+    ASSERT_EQ(want(lied, wanted_by(lied)).status, 200);
+    EXPECT_EQ(refuse(lied), 1) << "whoever has a door has a gate";
+}
+
+// A gate that came into a job while it runs would carry what is billed as direct.
+TEST_F(GatedReady, ADirectJobIsGivenNoDoorsAndMayNameNone) {
+    const JobId other = rented();
+    const auto given = want(other, wanted_by(other));
+    ASSERT_EQ(given.status, 200) << given.body;
+
+    const JobId direct = rent(ben, put_up());
+    accept(direct);
+    const auto refused_doors = want(direct, wanted_by(direct));
+    EXPECT_EQ(refused_doors.status, 409) << refused_doors.body;
+    EXPECT_EQ(error_code(refused_doors), "CONFLICT");
+    EXPECT_NE(error_message(refused_doors).find("reached directly"), std::string::npos);
+    const auto named_door = refused(direct, ready_at(direct, given));
+    ASSERT_TRUE(named_door);
+    EXPECT_EQ(named_door->code, Code::conflict);
+    EXPECT_NE(named_door->message.find("a door of a gate"), std::string::npos);
+    EXPECT_EQ(state_of(direct), JobState::STARTING);
+    get_ready(direct);
+    EXPECT_EQ(want(direct, wanted_by(direct)).status, 409) << "nor while it runs";
+    EXPECT_EQ(state_of(direct), JobState::RUNNING);
+}
+
 class GatedProbe : public GatedMarket {
 protected:
     GatedProbe() : GatedMarket(&asked_outside) { asked_outside.asked.clear(); }

@@ -32,6 +32,18 @@ TEST_F(UncarriedRental, StandsFromTheSixtyFirstSecondWithoutALink) {
     EXPECT_EQ(member(show(ben, job), "host_status"), "ok");
 }
 
+// Its link is there, and its host answers nobody who comes by it.
+TEST_F(UncarriedRental, StandsFromTheSixtyFirstSecondWhileNoCallIsAnswered) {
+    const JobId job = start();
+    go(job, seconds(100), Says::linked);
+    go(job, seconds(200), Says::unanswered);
+    EXPECT_EQ(accepted_ms(job), 165'000);
+    EXPECT_EQ(member(show(ben, job), "host_status"), "unreachable");
+    go(job, seconds(100), Says::linked);
+    EXPECT_EQ(accepted_ms(job), 400'000 - 140'000);
+    EXPECT_EQ(member(show(ben, job), "host_status"), "ok");
+}
+
 TEST_F(UncarriedRental, StandsFromTheSixtyFirstSecondOfAGatesSilence) {
     const JobId job = start();
     go(job, seconds(100), Says::linked);
@@ -188,15 +200,38 @@ TEST_F(UncarriedRental, IsNotMadeByAnOutageOfOurOwn) {
     EXPECT_EQ(accepted_ms(job), 100'000 + 390'000 + 60'000);
 }
 
-TEST_F(UncarriedRental, WaitsAnewAfterAnOutageAndKeepsWhatStoodBefore) {
+// Of time that we could not hear nothing is known; what is known adds up.
+TEST_F(UncarriedRental, StandsOnAfterAnOutageAndTheGateHasHadItsTimeToBeHeard) {
     const JobId job = start();
     go(job, seconds(100), Says::linked);
     go(job, seconds(100), Says::unlinked);  // stands from 165 to 200
     town.harness.clock.advance(seconds(30));
     listen();
     go(job, seconds(120), Says::unlinked);
-    EXPECT_EQ(find(job).live.stood_ms, 35'000 + 60'000);
-    EXPECT_EQ(accepted_ms(job), 350'000 - 95'000);
+    EXPECT_EQ(find(job).live.stood_ms, 35'000 + 105'000);
+    EXPECT_EQ(accepted_ms(job), 350'000 - 140'000);
+}
+
+TEST_F(UncarriedRental, AddsUpWhatWasUncarriedOnBothSidesOfAnOutage) {
+    const JobId job = start();
+    go(job, seconds(100), Says::linked);
+    go(job, seconds(45), Says::unlinked);  // since 105: 40 seconds
+    town.harness.clock.advance(seconds(30));
+    listen();  // at 175
+    go(job, seconds(100), Says::unlinked);
+    EXPECT_EQ(find(job).live.stood_ms, 100'000 - 20'000);
+    EXPECT_EQ(accepted_ms(job), 275'000 - 80'000);
+}
+
+TEST_F(UncarriedRental, ACarriedMomentBetweenAnOutageAndAGapBeginsTheMinuteAnew) {
+    const JobId job = start();
+    go(job, seconds(100), Says::linked);
+    go(job, seconds(45), Says::unlinked);
+    town.harness.clock.advance(seconds(30));
+    listen();
+    go(job, seconds(5), Says::linked);
+    go(job, seconds(60), Says::unlinked);
+    EXPECT_EQ(find(job).live.stood_ms, 0);
 }
 
 TEST_F(UncarriedRental, GatesNeverStartAMeter) {

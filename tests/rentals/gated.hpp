@@ -58,12 +58,14 @@ protected:
         return {id, host, now()};
     }
     // What a gate says of every door that it was asked to hold.
-    void report(const Gate& gate, bool linked, std::int64_t bytes = 0) {
+    void report(const Gate& gate, bool linked, std::int64_t bytes = 0,
+                std::int64_t unanswered = 0) {
         std::vector<std::string> told;
         for (const std::string& door : doors)
             told.push_back(fmt::format(
-                R"({{"door_id":"{}","linked":{},"bytes_in":0,"bytes_out":{},"streams":0}})", door,
-                linked, bytes));
+                R"({{"door_id":"{}","linked":{},"bytes_in":0,"bytes_out":{},"streams":0{}}})", door,
+                linked, bytes,
+                unanswered > 0 ? fmt::format(R"(,"unanswered":{})", unanswered) : ""));
         const auto answer = town.harness.ask(
             {.method = "POST",
              .target = "/api/v1/gate/report",
@@ -154,14 +156,15 @@ protected:
     }
     std::int64_t ran_ms() { return (now() - ready_since).count() / 1000; }
 
-    enum class Says { linked, unlinked, nothing };
+    enum class Says { linked, unlinked, nothing, unanswered };
     enum class Seen { yes, no };  // whether the agent speaks and the worker looks meanwhile
     // Five seconds at a time; whoever speaks does so at the end of each.
     void go(JobId job, Duration span, Says says, Seen is_seen = Seen::yes) {
         for (Duration left = span; left > Duration{}; left -= seconds(5)) {
             town.harness.clock.advance(seconds(5));
             listen();
-            if (says != Says::nothing) report(first, says == Says::linked);
+            if (says != Says::nothing)
+                report(first, says != Says::unlinked, 0, says == Says::unanswered ? 1 : 0);
             if (is_seen == Seen::no) continue;
             if (is_metered(state_of(job))) beat(job, ran_ms());
             look();

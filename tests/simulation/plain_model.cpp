@@ -112,10 +112,9 @@ std::optional<Moment> PlainModel::dark_since(const Bill& one, Moment now) const 
     return one.gate_heard_at;
 }
 
-// What was dark while the service could hear, each part for itself.
-std::vector<Stretch> PlainModel::heard_dark(const Bill& one, Moment now) const {
-    std::vector<Stretch> parts = one.dark;
-    if (const auto since = dark_since(one, now)) parts.push_back({*since, now});
+// What of a stretch was while the service could hear.
+std::vector<Stretch> PlainModel::heard(const Stretch& whole) const {
+    std::vector<Stretch> parts{whole};
     for (const Stretch& deaf : deaf_) {
         std::vector<Stretch> rest;
         for (const Stretch& part : parts) {
@@ -129,14 +128,29 @@ std::vector<Stretch> PlainModel::heard_dark(const Bill& one, Moment now) const {
     return parts;
 }
 
+bool PlainModel::is_deaf_until(Moment moment) const {
+    return std::any_of(deaf_.begin(), deaf_.end(),
+                       [&](const Stretch& deaf) { return deaf.until == moment; });
+}
+
 std::vector<Stretch> PlainModel::unbilled(const Bill& one, Moment now) const {
     std::vector<Stretch> list;
     if (!one.has_doors || !one.ready_at) return list;
     const Moment end = std::min(now, one.stopped_at.value_or(now));
-    for (const Stretch& part : heard_dark(one, now)) {
-        const Stretch late{std::max(part.from, *one.ready_at) + dark_but_billed,
-                           std::min(part.until, end)};
-        if (late.from < late.until) list.push_back(late);
+    std::vector<Stretch> dark = one.dark;
+    if (const auto since = dark_since(one, now)) dark.push_back({*since, now});
+    for (const Stretch& each : dark) {
+        Moment still_billed = dark_but_billed;  // in all of its parts together
+        for (const Stretch& part : heard({std::max(each.from, *one.ready_at), each.until})) {
+            const Moment until = std::min(part.until, end);
+            if (part.from >= until) continue;
+            // After the service was deaf a gate has its time to be heard again.
+            const Moment at_least =
+                part.from > each.from && is_deaf_until(part.from) ? gate_heard_within : Moment{0};
+            const Stretch late{part.from + std::max(still_billed, at_least), until};
+            if (late.from < late.until) list.push_back(late);
+            still_billed -= std::min(still_billed, until - part.from);
+        }
     }
     return list;
 }

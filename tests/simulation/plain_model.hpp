@@ -149,7 +149,8 @@ private:
     Moment paid_until(const Bill& bill, Moment now) const;
     Moment runs_until(const Bill& bill, Moment now) const;  // or until the notice that was given
     std::optional<Moment> dark_since(const Bill& bill, Moment now) const;
-    std::vector<Stretch> heard_dark(const Bill& bill, Moment now) const;
+    std::vector<Stretch> heard(const Stretch& whole) const;
+    bool is_deaf_until(Moment moment) const;
     std::vector<Stretch> unbilled(const Bill& bill, Moment now) const;
     void count(Bill& bill, const Report& report, Moment now) const;
     void take_down(Bill& bill, const Report& report, Moment now) const;

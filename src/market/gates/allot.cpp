@@ -153,10 +153,16 @@ bool place_all(const db::Context& context, const GateRow& gate, std::vector<Door
 // new ones, of which nothing is written yet.
 std::vector<DoorRow> gather(const db::Context& context, const Machine& machine,
                             const std::vector<WantedDoor>& wanted, std::vector<DoorRow> open,
-                            const RenterOf& renter_of) {
+                            const FindJob& find_job) {
     std::vector<DoorRow> doors;
     std::int64_t added = 0;
     for (const WantedDoor& one : wanted) {
+        const auto job = one.job_id ? find_job(context.tx, *one.job_id) : std::nullopt;
+        // It is billed as one that no gate carries: a gate must not come into it while it runs.
+        if (job && job->reach == agent_protocol::Reach::direct)
+            throw Problem(Code::conflict,
+                          "the job was placed on a machine that is reached directly: name its own "
+                          "endpoints in READY, it gets no doors");
         const auto kept = std::find_if(open.begin(), open.end(),
                                        [&](const DoorRow& door) { return is_for(door, one); });
         std::optional<DoorRow> door;
@@ -182,7 +188,7 @@ std::vector<DoorRow> gather(const db::Context& context, const Machine& machine,
         fresh.run_id = one.run_id;
         fresh.name = one.name.value;
         fresh.kind = one.kind;
-        if (one.job_id) fresh.account = renter_of(context.tx, *one.job_id);
+        if (job) fresh.account = job->renter;
         fresh.given_at = context.now;
         fresh.uncarried_since = context.now;
         doors.push_back(std::move(fresh));
@@ -236,7 +242,7 @@ agent_protocol::DoorsGiven Allotment::give(api::Call& call, const WantDoors& wan
             free_door(context, door);
     }
     if (wanted.empty()) return {.gate = {}, .doors = {}, .ticket = {}, .expires_at = call.now};
-    std::vector<DoorRow> doors = gather(context, *machine, wanted, std::move(open), renter_of_);
+    std::vector<DoorRow> doors = gather(context, *machine, wanted, std::move(open), find_job_);
     const GateRow gate = settle(context, *machine, want, present, doors);
     return answer(call, *machine, gate, doors);
 }

@@ -23,16 +23,13 @@ inline constexpr Duration moves_apart = std::chrono::minutes(5);
 // more.
 inline constexpr std::int64_t names_max = 32;
 
-// Whose job it is, for limits; nothing when it is not known.
-using RenterOf = std::function<std::optional<AccountId>(db::Transaction& tx, JobId job)>;
-
 // Taken back; whoever comes by it is cut off with the gate's next report.
 void free_door(const db::Context& context, DoorRow door);
 
 class Allotment {
 public:
-    Allotment(const agent_protocol::CommandKey& key, RenterOf renter_of)
-        : key_(key), renter_of_(std::move(renter_of)) {}
+    Allotment(const agent_protocol::CommandKey& key, FindJob find_job)
+        : key_(key), find_job_(std::move(find_job)) {}
 
     agent_protocol::DoorsGiven give(api::Call& call, const agent_protocol::WantDoors& want) const;
 
@@ -42,7 +39,7 @@ private:
     std::int64_t rate_of(const api::Call& call, const DoorRow& door) const;
 
     const agent_protocol::CommandKey& key_;
-    const RenterOf renter_of_;
+    const FindJob find_job_;
 };
 
 }  // namespace berth::gates

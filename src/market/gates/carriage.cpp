@@ -43,17 +43,19 @@ std::vector<Span> merged(std::vector<Span> spans) {
     return out;
 }
 
-// What is left of spans in order when the outages, in order, are taken out.
-std::vector<Span> without(const std::vector<Span>& spans, const std::vector<OutageRow>& outages) {
-    std::vector<Span> out;
-    for (Span rest : spans) {
-        for (const OutageRow& outage : outages) {
-            if (outage.to_at <= rest.from || outage.from_at >= rest.to) continue;
-            if (rest.from < outage.from_at) out.push_back({rest.door, rest.from, outage.from_at});
-            rest.from = std::max(rest.from, outage.to_at);
-        }
-        if (rest.from < rest.to) out.push_back(rest);
+// What is left of a span when the outages, in order, are taken out.
+std::vector<Gap> without(const Span& span, const std::vector<OutageRow>& outages) {
+    std::vector<Gap> out;
+    const auto add = [&](Time from, Time to) {
+        out.push_back({from, to == no_end ? std::nullopt : std::optional(to), !out.empty()});
+    };
+    Time from = span.from;
+    for (const OutageRow& outage : outages) {
+        if (outage.to_at <= from || outage.from_at >= span.to) continue;
+        if (from < outage.from_at) add(from, outage.from_at);
+        from = std::max(from, outage.to_at);
     }
+    if (from < span.to) add(from, span.to);
     return out;
 }
 
@@ -96,11 +98,14 @@ std::vector<Gap> gaps_of_job(db::Transaction& tx, JobId job, Time since, Time no
             spans.push_back({door.door_id, *from, no_end});
     }
     spans = merged(std::move(spans));
-    if (!spans.empty()) spans = without(spans, outages_since(tx, spans.front().from));
     std::vector<Gap> gaps;
-    for (const Span& span : spans)
-        if (span.to > since)
-            gaps.push_back({span.from, span.to == no_end ? std::nullopt : std::optional(span.to)});
+    if (spans.empty()) return gaps;
+    const std::vector<OutageRow> outages = outages_since(tx, spans.front().from);
+    for (const Span& span : spans) {
+        const std::vector<Gap> parts = without(span, outages);
+        if (!parts.empty() && (!parts.back().to || *parts.back().to > since))
+            gaps.insert(gaps.end(), parts.begin(), parts.end());
+    }
     return gaps;
 }
 

@@ -82,7 +82,7 @@ Addresses addresses_of(const std::string& text) {
 Gates::Gates(Parts parts)
     : key_(crypto::Ed25519Key(std::move(parts.command_key))),
       next_key_(key_of(std::move(parts.next_key))),
-      allotment_(key_, std::move(parts.renter_of)),
+      allotment_(key_, std::move(parts.find_job)),
       reports_(key_, next_key_ ? &*next_key_ : nullptr) {}
 
 bool Gates::is_any_live(db::Transaction& tx, Time now) const { return gates::is_any_live(tx, now); }

@@ -15,7 +15,7 @@ public:
     struct Parts {
         crypto::Secret command_key;              // the server's, which tickets are signed by
         std::optional<crypto::Secret> next_key;  // to take its place, if it is to be exchanged
-        RenterOf renter_of;
+        FindJob find_job;
     };
     explicit Gates(Parts parts);
 

@@ -2,6 +2,7 @@
 // and how much went through them. Every question is answered in the caller's transaction.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,18 +52,23 @@ struct NamedEndpoint {
 // Nothing when that is not a door of this machine for this job, by this name and at this place.
 std::optional<JobDoor> door_at(db::Transaction& tx, const NamedEndpoint& endpoint);
 
+// Whether an open door of any gate is there, whosever it is.
+bool is_door(db::Transaction& tx, std::string_view host, std::int64_t port);
+
 // Columns by which a remembered door has to be looked at again.
 std::vector<db::Watched> watched_of_doors();
 
 // A time in which a door of the job for ssh or http was not carried: its machine had no link, or
 // its gate was silent. By our clock. It begins with the door, so that the first one of a job mostly
-// begins before READY. Our own outages end it: what is uncarried after one begins with its end.
+// begins before READY. Our own outages end it: what is uncarried after one begins with its end, and
+// goes on with what was uncarried before.
 struct Gap {
     Time from;
     std::optional<Time> to;  // none: until now and on
+    bool goes_on = false;    // from the one before: only an outage of ours was between them
 };
 // Of all of its doors together, in order, none over another; those that ended before `since`
-// left out.
+// left out, with what went on from them.
 std::vector<Gap> gaps_of_job(db::Transaction& tx, JobId job, Time since, Time now);
 
 struct Carriage {
@@ -73,6 +79,14 @@ Carriage carriage_of(db::Transaction& tx, JobId job, Time now);
 
 // What went through the job's doors so far, both ways.
 std::int64_t carried_bytes(db::Transaction& tx, JobId job);
+
+// Whose a job is, for limits, and how it was placed. Rentals tell; nothing when they do not know
+// it.
+struct PlacedJob {
+    AccountId renter;
+    agent_protocol::Reach reach = agent_protocol::Reach::direct;
+};
+using FindJob = std::function<std::optional<PlacedJob>(db::Transaction& tx, JobId job)>;
 
 // Requests can be heard now: whoever notes that for machines notes it here too. When they could not
 // for longer than `gap`, that was an outage of ours.

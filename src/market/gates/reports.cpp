@@ -76,7 +76,10 @@ private:
 
     void note_link(const DoorRow& door) {
         const auto found = reported_.find(door.door_id);
-        const bool is_linked = found != reported_.end() && found->second->linked;
+        // A link by which no call is answered carries nothing.
+        const bool is_linked =
+            found != reported_.end() && found->second->linked &&
+            (!found->second->unanswered || found->second->unanswered->value == 0);
         const auto since =
             uncarried_since(door, find_boot(boots_, gate_, door.linked_boot), hearing_);
         if (is_linked) {

@@ -161,6 +161,9 @@ const db::Query<JobDoor> place_named_sql(
     "FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
     "WHERE d.job_id = $1 AND d.machine_id = $2 AND d.name = $3 AND g.host = $4 AND d.port = $5 "
     "AND d.freed_at IS NULL) AS placed");
+constexpr std::string_view any_door_sql =
+    "SELECT d.port FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
+    "WHERE (g.host = $1 OR g.dial_host = $1) AND d.port = $2 AND d.freed_at IS NULL LIMIT 1";
 constexpr std::string_view test_door_sql =
     "SELECT g.dial_host FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
     "WHERE d.run_id = $1 AND d.machine_id = $2 AND g.host = $3 AND d.port = $4 "
@@ -377,6 +380,10 @@ std::optional<JobDoor> find_door(db::Transaction& tx, DoorId door) {
 std::optional<JobDoor> door_at(db::Transaction& tx, const NamedEndpoint& endpoint) {
     return tx.fetch_one(place_named_sql, endpoint.job_id, endpoint.machine_id, endpoint.name,
                         endpoint.host, endpoint.port);
+}
+
+bool is_door(db::Transaction& tx, std::string_view host, std::int64_t port) {
+    return tx.fetch_value<std::int64_t>(any_door_sql, host, port).has_value();
 }
 
 std::optional<std::string> dial_host_of_test(db::Transaction& tx, const machines::TestDoor& door) {

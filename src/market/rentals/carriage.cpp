@@ -10,6 +10,8 @@
 namespace berth::rentals {
 namespace {
 
+static_assert(heard_again_within == gates::gate_fresh);
+
 bool is_carried_by_gate(const JobRow& job) {
     return job.terms.is_by_gate() && job.live.meter_started_at && !is_over(job.live.state);
 }
@@ -23,7 +25,7 @@ std::vector<Stand> look(db::Transaction& tx, JobRow& job, Time now) {
     if (now < before.looked_until) return {};  // another server's clock is ahead of ours
     std::vector<Gap> gaps;
     for (const gates::Gap& gap : gates::gaps_of_job(tx, live.job_id, before.looked_until, now))
-        gaps.push_back({gap.from, gap.to});
+        gaps.push_back({gap.from, gap.to, gap.goes_on});
     Looked looked = look_at(before, gaps, {started, now, live.meter_stopped_at});
     live.carriage_at = looked.carriage.looked_until;
     live.uncarried_since = looked.carriage.uncarried_since;

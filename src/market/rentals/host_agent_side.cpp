@@ -6,6 +6,7 @@
 
 #include "machines/heartbeats.hpp"
 #include "machines/states.hpp"
+#include "rentals/blame.hpp"
 #include "rentals/deadline_worker.hpp"
 #include "wire/open.hpp"
 
@@ -223,17 +224,20 @@ void HostAgentSide::acknowledge(const db::Context& context, machines::Machine& m
     machine = std::move(*held.machine);
 }
 
-// A host that refuses a template has nobody else to blame, but for rules of its owner: renters do
-// not know them, and whoever does could have the machine put aside by them.
+// A host that refuses a template has nobody else to blame, but for rules of its owner (renters do
+// not know them, and whoever does could have the machine put aside by them) and for want of a gate.
 void HostAgentSide::take_refusal(const db::Context& context, HeldJob& held,
                                  const agent_protocol::Ack& refused) const {
     const bool is_by_policy = event_evidence::is_by_policy(refused);
     if (is_by_policy) note_policy_refusal(context.tx, held.job.terms, context.now);
-    const bool is_hosts = held.job.terms.template_id && !is_by_policy;
-    parts_.lifecycle.apply(context, held, Event::start_rejected,
-                           {.at = context.now,
-                            .failure = event_evidence::failure_of(refused),
-                            .blame = is_hosts ? Blame::host : Blame::nobody});
+    const Failure failure = event_evidence::failure_of(refused);
+    const bool is_for_gate =
+        failure.code == FailureCode::NO_GATE &&
+        blame_for(context.tx, held.job.terms, failure.code, context.now) != Blame::host;
+    const bool is_hosts = held.job.terms.template_id && !is_by_policy && !is_for_gate;
+    parts_.lifecycle.apply(
+        context, held, Event::start_rejected,
+        {.at = context.now, .failure = failure, .blame = is_hosts ? Blame::host : Blame::nobody});
 }
 
 }  // namespace berth::rentals

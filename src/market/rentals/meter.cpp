@@ -126,14 +126,19 @@ std::int64_t prolonged_by(const Terms& terms, Time meter_started_at, std::int64_
 Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look) {
     Looked looked{.carriage = {.looked_until = std::max(before.looked_until, look.now)}};
     const Time metered_until = std::min(look.meter_stopped_at.value_or(look.now), look.now);
+    Duration billed{};  // of the gaps that go on together
     for (const Gap& gap : gaps) {
+        if (!gap.goes_on) billed = {};
         const Time since = std::max(gap.from, look.meter_started_at);
-        const Stand stand{std::max(since + stands_after, before.looked_until),
-                          std::min(gap.until.value_or(metered_until), metered_until)};
+        const Time until = std::min(gap.until.value_or(metered_until), metered_until);
+        const Time stands_from =
+            since + std::max(stands_after - billed, gap.goes_on ? heard_again_within : Duration{});
+        const Stand stand{std::max(stands_from, before.looked_until), until};
         if (stand.from < stand.until) looked.stands.push_back(stand);
+        if (since < until) billed = std::min(billed + (until - since), stands_after);
         if (gap.until && *gap.until <= look.now) continue;
         looked.carriage.uncarried_since = since;
-        if (since + stands_after <= look.now) looked.carriage.stands_since = since + stands_after;
+        if (stands_from <= look.now) looked.carriage.stands_since = stands_from;
     }
     return looked;
 }

@@ -70,9 +70,13 @@ std::int64_t prolonged_by(const Terms& terms, Time meter_started_at, std::int64_
 struct Gap {
     Time from;
     std::optional<Time> until = {};
+    // From the one before it: between them it was we who could not hear, which does not count.
+    bool goes_on = false;
 };
-// So much of it is billed.
+// So much of it is billed, of those that go on together.
 inline constexpr Duration stands_after = std::chrono::seconds(60);
+// And of one that goes on after an outage of ours, since nobody knows sooner that it does.
+inline constexpr Duration heard_again_within = std::chrono::seconds(15);
 
 // What was not carried, as far as it was looked at.
 struct Carriage {
@@ -91,8 +95,9 @@ struct Look {
     Time now;
     std::optional<Time> meter_stopped_at = {};
 };
-// From all gaps that ended after the look before, or have not ended. The meter stands from a minute
-// after a gap began to its end, whoever looks and however often.
+// From all gaps that ended after the look before, or have not ended, and those that went on in
+// them. The meter stands from the second minute of a gap to its end, whoever looks and however
+// often.
 Looked look_at(const Carriage& before, std::span<const Gap> gaps, const Look& look);
 
 // What a job remembers of the reports it accepted.

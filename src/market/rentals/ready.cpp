@@ -29,6 +29,16 @@ std::string probe_path(const JobTerms& terms) {
     return terms.template_kind == TemplateKind::model ? models_path : "/";
 }
 
+// Nobody would see when such a door is not carried, and the job would be billed for it.
+void refuse_doors(db::Transaction& tx, const agent_protocol::ReadyEvidence& ready) {
+    for (const agent_protocol::JobEndpoint& each : ready.endpoints.value)
+        if (gates::is_door(tx, each.host.value, each.port.value))
+            throw Problem(Code::conflict,
+                          fmt::format("the endpoint {} is a door of a gate, and the job was placed "
+                                      "on a machine that is reached directly",
+                                      authority(each.host.value, each.port.value)));
+}
+
 }  // namespace
 
 agent_protocol::ReadyEvidence read_ready(const agent_protocol::JobEvent& event, EngineTls tls) {
@@ -76,7 +86,10 @@ std::optional<std::string> told_fingerprint(const agent_protocol::ReadyEvidence&
 std::vector<gates::JobDoor> find_named_doors(db::Transaction& tx, const JobTerms& terms,
                                              const agent_protocol::ReadyEvidence& ready) {
     std::vector<gates::JobDoor> doors;
-    if (!terms.is_by_gate()) return doors;
+    if (!terms.is_by_gate()) {
+        refuse_doors(tx, ready);
+        return doors;
+    }
     for (const agent_protocol::JobEndpoint& each : ready.endpoints.value) {
         auto door = gates::door_at(tx, {.machine_id = terms.machine_id,
                                         .job_id = terms.job_id,

@@ -17,7 +17,7 @@ void require_endpoints(const JobTerms& terms, const agent_protocol::ReadyEvidenc
 
 // The doors that it names, in the order of its endpoints; none of a job that is reached directly.
 // CONFLICT where one is not a door of this job, for this and where it says: a host cannot have us
-// or the renter dial anything else.
+// or the renter dial anything else. Also where a job that is reached directly names any door.
 std::vector<gates::JobDoor> find_named_doors(db::Transaction& tx, const JobTerms& terms,
                                              const agent_protocol::ReadyEvidence& ready);
 

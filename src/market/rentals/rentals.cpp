@@ -149,7 +149,12 @@ std::optional<JobSummary> find_summary(db::Transaction& tx, JobId id, Time now) 
     return summary;
 }
 
-std::optional<AccountId> renter_of(db::Transaction& tx, JobId job) { return find_renter(tx, job); }
+std::optional<gates::PlacedJob> find_placed(db::Transaction& tx, JobId id) {
+    const auto job = find_job(tx, id);
+    if (!job) return std::nullopt;
+    return gates::PlacedJob{job->terms.renter_id,
+                            job->terms.reach.value_or(agent_protocol::Reach::direct)};
+}
 
 std::optional<std::int64_t> carried_bytes_of(db::Transaction& tx, JobId id) {
     const auto job = find_job(tx, id);

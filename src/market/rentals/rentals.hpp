@@ -1,6 +1,7 @@
 // Rentals put together: what renters ask for, what agents say, and what time brings.
 #pragma once
 
+#include "gates/gates.hpp"
 #include "offers/live_jobs.hpp"
 #include "rentals/deadline_worker.hpp"
 #include "rentals/jobs.hpp"
@@ -74,8 +75,8 @@ struct JobSummary {
 };
 std::optional<JobSummary> find_summary(db::Transaction& tx, JobId job, Time now);
 
-// Whose job it is.
-std::optional<AccountId> renter_of(db::Transaction& tx, JobId job);
+// Whose job it is, and how its machine was reached when it was rented.
+std::optional<gates::PlacedJob> find_placed(db::Transaction& tx, JobId job);
 // What gates carried for it, both ways; none of a job that is reached directly.
 std::optional<std::int64_t> carried_bytes_of(db::Transaction& tx, JobId job);
 

@@ -112,7 +112,6 @@ constexpr std::string_view add_stand_sql =
     "INSERT INTO job_stands (job_id, from_at, until_at) VALUES ($1, $2, $3)";
 const db::Query<StandRow> list_stands_sql(
     "SELECT {} FROM job_stands WHERE job_id = $1 AND until_at > $2 ORDER BY from_at");
-constexpr std::string_view find_renter_sql = "SELECT renter_id FROM jobs WHERE job_id = $1";
 
 struct LifeRow {
     Time up_since;
@@ -331,10 +330,6 @@ void set_sealed_key(db::Transaction& tx, JobId id, std::string_view key) {
 
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id) {
     return tx.fetch_one(find_service_sql, id);
-}
-
-std::optional<AccountId> find_renter(db::Transaction& tx, JobId id) {
-    return tx.fetch_value<AccountId>(find_renter_sql, id);
 }
 
 void add_stand(db::Transaction& tx, JobId job, const Stand& stand) {

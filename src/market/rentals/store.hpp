@@ -227,7 +227,6 @@ void save_log(db::Transaction& tx, JobId job, const std::string& tail, Time now)
 void save_egress(db::Transaction& tx, JobId job, std::int64_t bytes);
 void save_clean_error(db::Transaction& tx, JobId job, const std::optional<std::string>& why);
 std::optional<ServiceRow> find_service(db::Transaction& tx, JobId id);
-std::optional<AccountId> find_renter(db::Transaction& tx, JobId id);
 // For each of them whether it is RUNNING.
 std::vector<bool> find_running(db::Transaction& tx, const std::vector<JobId>& jobs);
 

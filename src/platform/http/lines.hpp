@@ -44,6 +44,7 @@ struct Line : std::enable_shared_from_this<Line> {
     bool awaits_input = false;
     std::unique_ptr<Stream> stream;  // over the socket, once it is connected
     bool reused = false;
+    SteadyClock::time_point ends_at{};  // then it serves nobody any more
     SteadyClock::time_point idle_until{};
 };
 

@@ -16,6 +16,7 @@
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/asio/post.hpp>
 #include <deque>
+#include <future>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -201,7 +202,14 @@ void Server::reload_tls() { shared_->load_tls(); }
 
 void Server::stop_listening() {
     IoLoop* const first = loops_.front().get();
-    asio::post(first->io, [first] { first->stop_listening(); });
+    if (!first->thread.joinable() || first->thread.get_id() == std::this_thread::get_id())
+        return first->stop_listening();
+    const auto done = std::make_shared<std::promise<void>>();
+    asio::post(first->io, [first, done] {
+        first->stop_listening();
+        done->set_value();
+    });
+    done->get_future().wait();
 }
 
 void Server::stop() {

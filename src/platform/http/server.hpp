@@ -71,7 +71,8 @@ public:
     // std::invalid_argument, and goes on with what it had, when the files cannot be used.
     void reload_tls();
 
-    // Closes the port; connections stay and go on. From any thread.
+    // Closes the port, and comes back when that is done; connections stay and go on. From any
+    // thread.
     void stop_listening();
 
     // Takes no new connections, lets requests in progress end (at most drain_max), closes the rest.

@@ -161,6 +161,7 @@ void UpstreamCall::Exchange::cancel() {
 void UpstreamCall::Exchange::dial() {
     allow(request_.connect_max);
     line_ = std::make_shared<Line>(lines_->io(), *this);
+    line_->ends_at = SteadyClock::now() + request_.connection_life;
     error_code error;
     const Endpoint& endpoint = request_.endpoint;
     const auto address = asio::ip::make_address(to_string(endpoint.address), error);
@@ -384,7 +385,8 @@ void UpstreamCall::Exchange::end_of_input(Transfer::Status status) {
 }
 
 void UpstreamCall::Exchange::finish() {
-    const bool reusable = answer_.keep_alive && all_sent_ && answer_.body != Body::until_close;
+    const bool reusable = answer_.keep_alive && all_sent_ && answer_.body != Body::until_close &&
+                          SteadyClock::now() < line_->ends_at;
     if (reusable) lines_->keep(request_.endpoint, std::move(line_));
     cancel();
     reader_.on_end();

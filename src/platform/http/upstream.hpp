@@ -41,6 +41,9 @@ struct UpstreamRequest {
     std::string body{};
     ByteShare held{};               // what the body takes of a budget; both go once it is sent
     bool fresh_connection = false;  // none that was used before
+    // A connection that is older serves no other request. What is on the way to the upstream may be
+    // exchanged (a gate's process, for one), and is free of us some time after.
+    Duration connection_life = std::chrono::seconds(60);
     // Once more, on a fresh connection, when this one could not be made, or had served before and
     // ended before anything of the body was sent.
     bool try_again = false;

@@ -83,6 +83,11 @@ void Board::expire_calls() {
         const auto next = std::next(at);
         if (now - at->second.since >= options_.timings.wait_max) {
             tally_.count(at->second.told ? CallOutcome::unanswered : CallOutcome::no_link);
+            if (at->second.told) {
+                Door& door = doors_.at(at->second.door);
+                ++door.unanswered;
+                door.unanswered_at = now;
+            }
             count_waiting(at->second.door, -1);
             calls_.erase(at);
         }
@@ -136,6 +141,8 @@ std::vector<DoorReport> Board::report() {
         row.bytes_in.value = static_cast<std::int64_t>(door.counters->from_a.load());
         row.bytes_out.value = static_cast<std::int64_t>(door.counters->from_b.load());
         row.streams.value = static_cast<std::int64_t>(door.streams.size() + door.joining);
+        if (door.unanswered > 0 && steady() - door.unanswered_at < options_.timings.unanswered_told)
+            row.unanswered = wire::Count{door.unanswered};
         rows.push_back(row);
     }
     return rows;

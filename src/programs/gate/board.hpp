@@ -35,6 +35,7 @@ struct Timings {
     Duration ping = std::chrono::seconds(10);
     Duration wait_max = agent_protocol::call_life;  // of a stranger, from the knock on
     Duration silence_max = std::chrono::seconds(1);
+    Duration unanswered_told = agent_protocol::unanswered_told;
     Duration streams_after_expiry = std::chrono::minutes(15);
     // A drained gate without streams waits so long for machines to leave.
     Duration links_leave = std::chrono::seconds(30);
@@ -117,7 +118,9 @@ private:
         Time expires_at{};
         Bucket calls{};
         std::size_t waiting = 0;
-        std::size_t joining = 0;  // answered, and not a stream yet
+        std::size_t joining = 0;      // answered, and not a stream yet
+        std::int64_t unanswered = 0;  // calls, since one was answered
+        Duration unanswered_at{};     // the last of them
         std::map<std::uint64_t, http::Pump> streams{};
         std::shared_ptr<http::Pace> pace = std::make_shared<http::Pace>();
         std::shared_ptr<http::PumpCounters> counters = std::make_shared<http::PumpCounters>();
@@ -135,6 +138,7 @@ private:
     void take_door(const agent_protocol::Ticket& ticket, const agent_protocol::TicketDoor& door);
     bool is_cut(const DoorId& id, const Rank& rank) const;
     void end_link(Machine& machine, agent_protocol::ByeReason why);
+    void forget_told(const MachineId& id);
     void leave(const MachineId& id);
 
     // board_calls.cpp

@@ -139,7 +139,9 @@ std::shared_ptr<Answered> Board::answer(const CallId& id) {
     Call call = std::move(found->second);
     calls_.erase(found);
     count_waiting(call.door, -1);
-    ++doors_.at(call.door).joining;
+    Door& door = doors_.at(call.door);
+    ++door.joining;
+    door.unanswered = 0;
     return std::make_shared<Taken>(shared_from_this(), call.door, std::move(call.stranger),
                                    call.since);
 }

@@ -16,6 +16,8 @@ Board::Rank Board::rank_of(const Ticket& ticket) {
 Board::Admitted Board::admit(const Ticket& ticket) {
     Machine& machine = machines_[ticket.machine_id];
     if (rank_of(ticket) < machine.rank) return {nullptr, Refused::stale};
+    // What the other link was told may never have come there.
+    if (machine.link) forget_told(ticket.machine_id);
     end_link(machine, ByeReason::replaced);
     take_ticket(machine, ticket);
     if (machine.doors.empty()) return {nullptr, Refused::ticket};
@@ -48,11 +50,15 @@ void Board::on_link_gone(const std::shared_ptr<Link>& link) {
     found->second.link.reset();
     // Those who wait are for whichever link comes next. Not here, when this gate drains: the
     // machine has gone to the newer process, and strangers are to follow it.
-    for (auto& [id, call] : calls_)
+    if (draining_since_) return leave(link->machine());
+    forget_told(link->machine());
+}
+
+void Board::forget_told(const MachineId& id) {
+    for (auto& [call_id, call] : calls_)
         if (const auto door = doors_.find(call.door);
-            door != doors_.end() && door->second.machine == link->machine())
-            call.told = call.told && draining_since_.has_value();
-    if (draining_since_) leave(link->machine());
+            door != doors_.end() && door->second.machine == id)
+            call.told = false;
 }
 
 void Board::leave(const MachineId& id) {

@@ -78,8 +78,8 @@ Gate::Gate(GateOptions options, const Clock& clock, Random& random, http::Client
                  .obey =
                      [this](const agent_protocol::GateOrders& orders, const Reporter::Rows& rows) {
                          tickets_.take_keys(orders.keys);
-                         board_->run([&] { board_->obey(orders, rows); });
                          if (orders.drain) drain();
+                         board_->run([&] { board_->obey(orders, rows); });
                      }}) {
     folder_.make_tls();
     links_ = std::make_unique<http::Server>(server_options(true), link_entrance_);

@@ -235,7 +235,8 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                &own_listeners, prober}),
       host_agents({sealer, crypto::Secret(secrets.command), secret_of(secrets.command_next),
                    countries, rentals.host_agent_side(), site.base_url}),
-      gates({crypto::Secret(secrets.command), secret_of(secrets.command_next), rentals::renter_of}),
+      gates(
+          {crypto::Secret(secrets.command), secret_of(secrets.command_next), rentals::find_placed}),
       qualifications(host_agents.commands(), endpoint_reach_of(start),
                      proof_rules.value_or(proof_rules_of(start)), &gates),
       endpoint_reach(endpoint_reach_of(start)),

@@ -26,6 +26,8 @@ inline constexpr Duration ticket_renewal = std::chrono::minutes(5);
 inline constexpr Duration link_silence_max = std::chrono::seconds(60);  // then an agent gives it up
 inline constexpr Duration call_life = std::chrono::seconds(10);
 inline constexpr Duration report_every = std::chrono::seconds(5);
+// A call that was let pass is told of for so long: less than the minute of which nobody asks.
+inline constexpr Duration unanswered_told = std::chrono::seconds(45);
 // An agent that had no link for so long is given doors at another gate.
 inline constexpr Duration lost_link_max = std::chrono::seconds(90);
 
@@ -178,8 +180,9 @@ struct DoorReport {
     wire::Count bytes_in;
     wire::Count bytes_out;
     wire::Count streams;
+    std::optional<wire::Count> unanswered = {};
 };
-BOOST_DESCRIBE_STRUCT(DoorReport, (), (door_id, linked, bytes_in, bytes_out, streams))
+BOOST_DESCRIBE_STRUCT(DoorReport, (), (door_id, linked, bytes_in, bytes_out, streams, unanswered))
 constexpr auto wire_docs(const DoorReport*) {
     return std::to_array<wire::Doc>({
         {"door_id", "The door."},
@@ -187,6 +190,10 @@ constexpr auto wire_docs(const DoorReport*) {
         {"bytes_in", "From who knocked to the machine, since the gate started.", "18230"},
         {"bytes_out", "From the machine to who knocked, since the gate started.", "918230"},
         {"streams", "How many are open now.", "2"},
+        {"unanswered",
+         "How many calls its machine let pass since it answered one, the last of them within "
+         "45 s; left out when there is none. Such a door counts as not carried.",
+         "1"},
     });
 }
 

@@ -5845,6 +5845,8 @@ export interface components {
             bytes_out: number;
             /** @description How many are open now. */
             streams: number;
+            /** @description How many calls its machine let pass since it answered one, the last of them within 45 s; left out when there is none. Such a door counts as not carried. */
+            unanswered?: number;
         };
         Earnings: {
             /** @description After the fee. */

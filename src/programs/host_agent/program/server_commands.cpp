@@ -211,9 +211,12 @@ std::optional<std::string> ServerCommands::choose_reach(const agent_protocol::St
     using agent_protocol::GateWish;
     using agent_protocol::Reach;
     const auto wish = parts_.job_context.settings.gate;
-    const bool is_by_gate = order.reach == Reach::gate || wish == GateWish::always;
+    const bool is_by_gate = order.reach == Reach::gate;
     if (is_by_gate && wish == GateWish::never)
         return "The host's owner wants no gate (--gate never).";
+    // It was rented before the machine's test by a gate; the server gives no doors for it.
+    if (!is_by_gate && wish == GateWish::always)
+        return "The host's owner wants to be reached by a gate only (--gate always).";
     if (is_by_gate) record.reach = Reach::gate;
     return std::nullopt;
 }
