@@ -151,6 +151,97 @@ TEST(GateLimits, ADoorHasAsManyStreamsAsItsTicketSays) {
     EXPECT_FALSE(link.await_call().empty());
 }
 
+// Streams of so many strangers from there, who say no more than their greeting.
+std::vector<RawSocket> greet(GateWorld& world, LinkEnd& link, int times, const std::string& source,
+                             std::vector<RawSocket>& machine) {
+    std::vector<RawSocket> there = knock(world, times, source);
+    for (RawSocket& each : there) {
+        each.send(ssh_greeting);
+        machine.push_back(world.call(link.await_call()));
+    }
+    return there;
+}
+
+GateWorld::Options unhurried() {
+    GateWorld::Options options;
+    options.limits.calls_of_source = {0.001, 200};
+    options.limits.calls_of_door = {0.001, 400};
+    return options;
+}
+
+TEST(GateLimits, StrangersWhoSayNothingAtADoorForSshDoNotKeepTheRenterOut) {
+    GateWorld world(unhurried());
+    LinkEnd link = world.link({.doors = {{.streams_max = 16}}});
+    std::vector<RawSocket> machine;
+    auto flood = greet(world, link, 14, "127.0.0.2", machine);
+    ASSERT_TRUE(eventually([&] { return world.gate->present().streams == 14; }));
+    const auto one_more = knock(world, 1, "127.0.0.2");
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::streams) == 1; }));
+
+    RawSocket renter = knock_from("127.0.0.3", world.door_port());
+    renter.send(ssh_greeting);
+    machine.push_back(world.call(link.await_call()));
+    EXPECT_EQ(machine.back().receive_until("\n"), ssh_greeting);
+    EXPECT_EQ(flood.front().receive_all(), "") << "the oldest has made room";
+    EXPECT_TRUE(eventually([&] { return world.gate->present().streams == 14; }));
+    flood.back().send("still there");
+    EXPECT_EQ(machine[13].receive_until("still there"), std::string(ssh_greeting) + "still there");
+}
+
+TEST(GateLimits, WhoHasAFewSessionsLosesNoneForOthers) {
+    GateWorld world(unhurried());
+    LinkEnd link = world.link({.doors = {{.streams_max = 16}}});
+    std::vector<RawSocket> machine;
+    std::vector<std::vector<RawSocket>> there;
+    there.push_back(greet(world, link, 4, "127.0.0.2", machine));
+    there.push_back(greet(world, link, 4, "127.0.0.3", machine));
+    there.push_back(greet(world, link, 4, "127.0.0.4", machine));
+    there.push_back(greet(world, link, 2, "127.0.0.5", machine));
+    RawSocket other = knock_from("127.0.0.6", world.door_port());
+    EXPECT_EQ(other.receive_all(), "");
+    EXPECT_EQ(world.gate->tally().refused(Refused::streams), 1U);
+    EXPECT_EQ(world.gate->present().streams, 14U);
+}
+
+TEST(GateLimits, WhoHasShownTheKeyLosesNoSessionForOthers) {
+    GateWorld::Options options = unhurried();
+    options.timings.stranger_max = Duration(0);
+    GateWorld world(options);
+    LinkEnd link = world.link({.doors = {{.streams_max = 16}}});
+    std::vector<RawSocket> machine;
+    const auto renters = greet(world, link, 14, "127.0.0.2", machine);
+    RawSocket other = knock_from("127.0.0.3", world.door_port());
+    EXPECT_EQ(other.receive_all(), "");
+    EXPECT_EQ(world.gate->present().streams, 14U);
+}
+
+TEST(GateLimits, StrangersLeaveRelaysStreamsOfADoor) {
+    GateWorld world(unhurried());
+    world.server.order(R"("relays":["127.0.0.9"],"cut":[],"drain":false)");
+    ASSERT_TRUE(world.gate->report_once());
+    LinkEnd link = world.link({.doors = {{.kind = "http", .streams_max = 16}}});
+    const auto strangers = knock(world, 20, "127.0.0.2");
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::streams) == 6; }));
+    const auto relays = knock(world, 3, "127.0.0.9");
+    EXPECT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::streams) == 7; }));
+    EXPECT_EQ(world.gate->present().waiting, 16U);
+}
+
+TEST(GateLimits, AFewAddressesThatComeAllTheTimeLeaveRoomForWhoComesSeldom) {
+    GateWorld::Options options;
+    options.limits.calls_of_source = {0.001, 10};
+    options.limits.calls_of_door = {0.001, 50};
+    GateWorld world(options);
+    LinkEnd link = world.link();
+    std::vector<std::vector<RawSocket>> floods;
+    for (const char* source : {"127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"})
+        floods.push_back(knock(world, 10, source));
+    ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(Refused::door_pace) == 4; }));
+    const auto renter = knock(world, 1, "127.0.0.6");
+    EXPECT_TRUE(eventually([&] { return world.gate->present().waiting == 37; }));
+    EXPECT_EQ(world.gate->tally().refused(Refused::door_pace), 4U);
+}
+
 TEST(GateLimits, SilentStrangersGoAfterTheirTime) {
     GateWorld::Options options;
     options.timings.tick = std::chrono::milliseconds(10);

@@ -32,8 +32,10 @@ int exit_status(int raw) { return WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTER
 
 }  // namespace
 
+// Looked up once: in mounts of its own a program may no longer find where it came from.
 std::string program_path(const std::string& name) {
-    return std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+    static const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    return folder / name;
 }
 
 Process::Process(const std::vector<std::string>& arguments, const std::string& log_path)

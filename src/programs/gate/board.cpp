@@ -126,7 +126,7 @@ void Board::close_door(Door& door) {
 }
 
 void Board::end_streams(Door& door) {
-    for (const auto& [number, pump] : door.streams) pump.end();
+    for (const auto& [number, each] : door.streams) each.pump.end();
 }
 
 std::vector<DoorReport> Board::report() {

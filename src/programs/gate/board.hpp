@@ -36,6 +36,8 @@ struct Timings {
     Duration wait_max = agent_protocol::call_life;  // of a stranger, from the knock on
     Duration silence_max = std::chrono::seconds(1);
     Duration unanswered_told = agent_protocol::unanswered_told;
+    // Who is at a door for SSH for longer has shown the key: hosts give half a minute for that.
+    Duration stranger_max = std::chrono::seconds(35);
     Duration streams_after_expiry = std::chrono::minutes(15);
     // A drained gate without streams waits so long for machines to leave.
     Duration links_leave = std::chrono::seconds(30);
@@ -108,6 +110,11 @@ private:
         std::set<DoorId> doors;
         std::size_t waiting = 0;
     };
+    struct Joined {
+        http::Pump pump;
+        std::string source;  // whose stream it is
+        Duration since{};
+    };
     struct Door {
         MachineId machine{};
         std::uint16_t port = 0;
@@ -118,10 +125,10 @@ private:
         Time expires_at{};
         Bucket calls{};
         std::size_t waiting = 0;
-        std::size_t joining = 0;      // answered, and not a stream yet
-        std::int64_t unanswered = 0;  // calls, since one was answered
-        Duration unanswered_at{};     // the last of them
-        std::map<std::uint64_t, http::Pump> streams{};
+        std::size_t joining = 0;                    // answered, and not a stream yet
+        std::int64_t unanswered = 0;                // calls, since one was answered
+        Duration unanswered_at{};                   // the last of them
+        std::map<std::uint64_t, Joined> streams{};  // the oldest first
         std::shared_ptr<http::Pace> pace = std::make_shared<http::Pace>();
         std::shared_ptr<http::PumpCounters> counters = std::make_shared<http::PumpCounters>();
     };
@@ -144,6 +151,8 @@ private:
     // board_calls.cpp
     void on_visitor(http::Visitor visitor);
     std::optional<Refused> judge(Door& door, const Machine& machine, const http::Address& source);
+    bool make_room(Door& door, const http::Address& source, bool relay);
+    bool end_one_for(Door& door, const std::string& source);
     void on_first_bytes(const DoorId& id, http::FirstSeen seen, Duration since);
     void wait_for_machine(const DoorId& id, http::Carrier stranger, Duration since);
     void tell(const CallId& id, Call& call, Machine& machine);

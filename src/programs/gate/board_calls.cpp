@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.hpp"
 #include "gate/board.hpp"
 
@@ -61,12 +63,44 @@ std::optional<Refused> Board::judge(Door& door, const Machine& machine,
     const bool relay = http::contains(relays_, source);
     if (waiting_ >= limits.waiting_max) return Refused::waiting;
     if (machine.waiting >= limits.waiting_of_machine_max) return Refused::machine_waiting;
-    if (door.streams.size() + door.joining + door.waiting >= door.streams_max)
-        return Refused::streams;
+    const bool quiet = sources_.is_quiet(source, now);
     if (!relay && !sources_.take(source, now)) return Refused::source_pace;
-    if (!door.calls.take(limits.calls_of_door, now, relay ? 0 : limits.spared_for_relays))
-        return Refused::door_pace;
+    const double spared = limits.spared_for_relays + (quiet ? 0 : limits.spared_for_the_quiet);
+    if (!door.calls.take(limits.calls_of_door, now, relay ? 0 : spared)) return Refused::door_pace;
+    if (!make_room(door, source, relay)) return Refused::streams;
     return std::nullopt;
+}
+
+// An eighth is kept free: for relays, and at a door for SSH for streams that were ended here and
+// whose end the machine has yet to see.
+bool Board::make_room(Door& door, const http::Address& source, bool relay) {
+    const std::size_t taken = door.streams.size() + door.joining + door.waiting;
+    const std::size_t kept_free = relay ? 0 : door.streams_max / 8;
+    if (taken < door.streams_max - kept_free) return true;
+    return door.kind == DoorKind::ssh && end_one_for(door, http::subscriber(source));
+}
+
+// A host cannot tell strangers of a door apart, for all of them come from its own loopback. Those
+// who have not shown a key keep nobody out: where there is no room, whoever has the most of them
+// loses the oldest to who has fewer.
+bool Board::end_one_for(Door& door, const std::string& source) {
+    const Duration now = steady();
+    const auto is_young = [&](const Joined& each) {
+        return now - each.since < options_.timings.stranger_max;
+    };
+    std::map<std::string, std::size_t> counts;
+    for (const auto& [number, each] : door.streams)
+        if (is_young(each)) ++counts[each.source];
+    std::size_t most = 0;
+    for (const auto& [from, count] : counts) most = std::max(most, count);
+    if (most <= std::max(counts[source], options_.limits.sessions_left_alone)) return false;
+    const auto oldest = std::find_if(door.streams.begin(), door.streams.end(), [&](const auto& at) {
+        return is_young(at.second) && counts[at.second.source] == most;
+    });
+    oldest->second.pump.end();
+    door.streams.erase(oldest);
+    tally_.count(Refused::streams);
+    return true;
 }
 
 // A door for SSH or TLS is no door for anything else. Whoever waits for the other side to speak
@@ -155,7 +189,9 @@ void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine
     }
     machine.set_up_as_stream();
     tally_.count(CallOutcome::joined);
-    tally_.count_call_time(steady() - since);
+    const Duration now = steady();
+    tally_.count_call_time(now - since);
+    std::string source = http::subscriber(stranger.peer());
     const std::uint64_t number = ++streams_begun_;
     http::PumpOptions options;
     options.pace = door.pace;
@@ -169,8 +205,9 @@ void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine
         });
     };
     const auto& to = stream_loops_[number % stream_loops_.size()];
-    door.streams[number] =
-        http::join(to, std::move(stranger), std::move(machine), std::move(options));
+    door.streams[number] = {
+        http::join(to, std::move(stranger), std::move(machine), std::move(options)),
+        std::move(source), now};
 }
 
 }  // namespace berth::gate

@@ -21,6 +21,15 @@ bool Bucket::take(const Pace& pace, Time now, double spared) {
 
 bool Bucket::is_full(const Pace& pace, Time now) const { return level(pace, now) >= pace.burst; }
 
+bool Bucket::is_half_full(const Pace& pace, Time now) const {
+    return level(pace, now) >= pace.burst / 2;
+}
+
+bool Sources::is_quiet(const http::Address& source, Time now) const {
+    const auto found = buckets_.find(http::subscriber(source));
+    return found == buckets_.end() || found->second.is_half_full(pace_, now);
+}
+
 bool Sources::take(const http::Address& source, Time now) {
     if (buckets_.size() >= sources_max) forget(now);
     // More at once than can be remembered: whoever is not known yet has to wait.

@@ -23,6 +23,7 @@ public:
     // less.
     bool take(const Pace& pace, Time now, double spared = 0);
     bool is_full(const Pace& pace, Time now) const;
+    bool is_half_full(const Pace& pace, Time now) const;
 
 private:
     double level(const Pace& pace, Time now) const;
@@ -36,12 +37,16 @@ struct LimitNumbers {
     Pace calls_of_door{10, 50};
     // Of these, relays have so many to themselves: strangers cannot shut the server out.
     double spared_for_relays = 10;
+    // And those who come seldom so many more: two addresses cannot shut a renter out.
+    double spared_for_the_quiet = 10;
     Pace calls_of_source{5, 50};
     Pace links_of_source{20, 100};
     std::size_t waiting_max = 1'000;          // strangers at the whole gate
     std::size_t waiting_of_machine_max = 64;  // and of those at one machine's doors
     std::size_t streams_of_ssh_max = 64;      // where a ticket allows more
     std::size_t streams_of_http_max = 512;
+    // Nobody who has no more sessions than this loses one for others.
+    std::size_t sessions_left_alone = 4;
 };
 
 // One bucket for each subscriber that was here lately; bounded.
@@ -51,6 +56,7 @@ public:
 
     explicit Sources(Pace pace) : pace_(pace) {}
     bool take(const http::Address& source, Time now);
+    bool is_quiet(const http::Address& source, Time now) const;  // has taken little of late
     std::size_t size() const { return buckets_.size(); }
 
 private:
