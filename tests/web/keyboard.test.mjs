@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { closeBrowser, openBrowser } from './support/browser.mjs';
 import { startMarket } from './support/market.mjs';
+import { enrichPerson } from './support/renter.mjs';
 import { stepsOf } from './support/steps.mjs';
 
 after(closeBrowser);
@@ -110,5 +111,114 @@ test('everything can be done by keys', async (t) => {
             assert.ok(left >= 0 && Math.max(right, width) <= 320, `${name} reaches from ${left} to ${right}`);
         }
         assert.ok([...seen].some((name) => name.includes('aria-label="Rent 1')), 'the button is reached by Tab');
+    });
+});
+
+// In the page: what has the focus, and whether it looked the same without.
+function watchFocus() {
+    const looksOf = (element) => [getComputedStyle(element), getComputedStyle(element, '::after'),
+        getComputedStyle(element.parentElement)].map((style) => `${style.boxShadow} ${style.outline}`).join();
+    let last;
+    globalThis.isFocused = (wanted) => {
+        const { activeElement: at } = document;
+        const unseen = last?.at !== at && last?.at.isConnected && looksOf(last.at) === last.looks && last.at;
+        const { bottom, top } = at.getBoundingClientRect();
+        const hidden = (bottom < 0 || top > innerHeight) && at;
+        last = at === document.body ? undefined : { at, looks: looksOf(at) };
+        return { is: at === wanted, fault: (unseen || hidden || undefined)?.outerHTML.slice(0, 160) };
+    };
+}
+
+// Presses Tab until `locator` has the focus, which is seen wherever it rests on the way.
+async function tabTo(page, locator) {
+    await locator.waitFor();
+    for (let press = 0; press < 120; ++press) {
+        const { is, fault } = await locator.evaluate((wanted) => globalThis.isFocused(wanted));
+        assert.equal(fault, undefined, 'the focus is seen');
+        if (is) return;
+        await page.keyboard.press('Tab');
+    }
+    assert.fail(`Tab does not lead to ${locator}`);
+}
+
+async function press(page, locator) {
+    await tabTo(page, locator);
+    await page.keyboard.press('Enter');
+}
+
+async function write(page, locator, text) {
+    await tabTo(page, locator);
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type(text);
+}
+
+test('a renter needs no mouse, from the catalog to the receipt', async (t) => {
+    const market = await startMarket(t);
+    const email = 'kim@example.org';
+    await enrichPerson(market, email, 20_000_000);
+    await market.openHost(await market.enlist('ada'), 'a', '360000');
+    const context = await openBrowser(t, market.server);
+    await context.addInitScript(watchFocus);
+    const page = await context.newPage();
+    const step = stepsOf(t, page);
+    const button = (name) => page.getByRole('button', { name });
+
+    await step('the catalog is filtered, and a rental asked for', async () => {
+        await page.goto('/');
+        await button(/^Rent 1 × /).waitFor();
+        await write(page, page.getByLabel('Most per hour'), '0.5');
+        await page.getByText('1 of 1 offer pass').waitFor();
+        await press(page, button(/^Rent 1 × /));
+        await write(page, page.getByLabel('It may cost at most'), '2');
+        await press(page, button('Rent, at most 2.00 USDC'));
+    });
+
+    await step('one signs in where one is', async () => {
+        await hasFocus(page, 'input[type=email]');
+        await page.keyboard.type(email);
+        await page.keyboard.press('Enter');
+        await page.getByLabel('Code', { exact: true }).waitFor();
+        await hasFocus(page, '.code-input');
+        await page.keyboard.type(await market.mailbox.nextCode(email));
+        await page.keyboard.press('Enter');
+        await press(page, button('Rent, at most 2.00 USDC'));
+        await page.waitForURL((url) => url.pathname.startsWith('/rentals/'));
+    });
+
+    await step('it answers where the focus is already', async () => {
+        await page.getByText('It answers. Ask it something.').waitFor();
+        await hasFocus(page, 'textarea');
+        await page.keyboard.type('Say something.');
+        await page.keyboard.press('Enter');
+        await page.getByRole('log').getByText('word1 word2 word3').waitFor();
+    });
+
+    await step('the budget is raised', async () => {
+        await press(page, button('+0.50'));
+        await press(page, button(/^Add 0.50/));
+        await page.getByText('of at most 2.50').waitFor();
+    });
+
+    await step('a sheet that is left gives the focus back, and one that stops it a place to go on', async () => {
+        const stop = button('Stop').and(page.getByText('Stop', { exact: true }));
+        const sheet = page.getByRole('dialog', { name: 'Stop this rental?' });
+        await press(page, stop);
+        await sheet.waitFor();
+        await page.keyboard.press('Escape');
+        await sheet.waitFor({ state: 'detached' });
+        assert.ok(await stop.evaluate((wanted) => document.activeElement === wanted));
+        await page.keyboard.press('Enter');
+        await press(page, sheet.getByRole('button', { name: 'Stop it' }));
+        await sheet.waitFor({ state: 'detached' });
+        await page.getByText('Came back to you').waitFor();
+        await hasFocus(page, 'main *');
+    });
+
+    await step('the receipt is read and kept', async () => {
+        await press(page, page.getByRole('link', { name: 'See the receipt' }));
+        await page.waitForURL((url) => url.pathname.endsWith('/receipt'));
+        await hasFocus(page, 'h1');
+        await page.getByText('Passed: The receipt is what was signed').waitFor();
+        await Promise.all([page.waitForEvent('download'), press(page, button('Download'))]);
     });
 });

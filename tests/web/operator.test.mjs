@@ -73,6 +73,35 @@ async function suspend(page, nextCode, person) {
     assert.notEqual((await person.get('/api/v1/auth/session')).status, 200, 'the session has ended');
 }
 
+// Two operators mean the same: the second to press is told so, and nothing is turned round.
+async function freezeTwice(page, person) {
+    const place = `/operate/users/${person.accountId}`;
+    const freeze = async (at) => {
+        await at.goto(place);
+        await at.getByRole('button', { name: 'Freeze money' }).click();
+        const sheet = dialogOf(at, 'Freeze its money');
+        await sheet.getByLabel('Why').fill('Somebody else is in the account');
+        return { sheet, press: sheet.getByRole('button', { name: 'Freeze money' }) };
+    };
+    const mine = await freeze(page);
+    const beside = await page.context().newPage();
+    const other = await freeze(beside);
+    await other.press.click();
+    await other.sheet.waitFor({ state: 'detached' });
+    await beside.getByText('Money frozen').waitFor();
+
+    await until('page that knows', async () => {
+        await page.evaluate(() => dispatchEvent(new Event('visibilitychange'))); // it is looked at again
+        return page.getByText('Money frozen').isVisible();
+    });
+    await mine.press.click();
+    await mine.sheet.getByRole('alert').getByText('It changed meanwhile.').waitFor();
+    await beside.reload();
+    await beside.getByRole('button', { name: 'Thaw money' }).waitFor();
+    await beside.getByText('Money frozen').waitFor();
+    await beside.close();
+}
+
 async function changeSetting(page) {
     await page.goto('/operate/settings');
     await page.getByLabel('Find').fill('Limit of one admin alone');
@@ -187,6 +216,8 @@ test('an operator looks after the market', async (t) => {
             ['a person is found by the beginning of the address', () => findByMail(page, rita.email)],
             ['what a suspension does is seen before, and the code asked for in place',
                 () => suspend(page, nextCode, rita)],
+            ['who would freeze what another has frozen meanwhile does not thaw it',
+                () => freezeTwice(page, rita)],
             ['a setting is changed for a reason, a bad value beside its field', () => changeSetting(page)],
             ['the audit has both', () => seeAudit(page)],
             ['a dispute is opened', () => openDispute(page, job)],

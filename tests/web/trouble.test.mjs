@@ -120,7 +120,7 @@ test('sessions, tabs and lines', async (t) => {
         await sheet.getByRole('button', { name: 'Send it' }).click();
         const again = page.getByRole('dialog', { name: 'You were signed out' });
         await again.getByText('What you wrote is still here').waitFor();
-        assert.match(await sheet.getByLabel('What happened?').inputValue(), /^A long story/);
+        assert.match(await page.getByLabel('What happened?').inputValue(), /^A long story/);
         await giveAddressAndCode(again, market, email);
         await page.waitForURL((url) => /^\/help\/./.test(url.pathname));
         await page.getByRole('log').getByText('A long story that nobody wants to write twice.').waitFor();

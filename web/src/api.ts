@@ -1,12 +1,22 @@
 // Reads that stay current and changes that happen once: all that views ask of the server.
-import { QueryClient, useInfiniteQuery, useQuery, type Query } from '@tanstack/preact-query';
-import { BerthError, Client, type Answer, type Given, type Item, type OperationName, type PagedName } from 'berth-client';
+import { QueryCache, QueryClient, useInfiniteQuery, useQuery, type Query } from '@tanstack/preact-query';
+import { BerthError, Client, randomUuid, type Answer, type Given, type Item, type OperationName, type PagedName }
+    from 'berth-client';
 import { useRef, useState } from 'preact/hooks';
 import { noteServerTime } from './clock';
 import { askSignIn } from './sign_in_again';
 import { askStepUp } from './step_up';
 
+let isLeaving = false;
+
+/** The page is loaded again, and asks for nothing more: what stands on it is another's, or nobody's. */
+export function beginAnew(): void {
+    isLeaving = true;
+    location.reload();
+}
+
 async function timed(input: RequestInfo | URL, init?: RequestInit): Promise<Response> {
+    if (isLeaving) return await new Promise<never>(() => {});
     const answer = await fetch(input, init);
     noteServerTime(answer.headers.get('date'));
     return answer;
@@ -16,7 +26,14 @@ export const client = new Client({ fetch: timed });
 
 const longestPauseMs = 60_000;
 
-export const reads = new QueryClient({
+/** A read that is refused for want of a session says that it has ended. */
+function noticeEnd(fault: unknown): void {
+    const isOut = fault instanceof BerthError && fault.status === 401;
+    if (isOut && reads.getQueryData(['session'])) void reads.invalidateQueries({ queryKey: ['session'] });
+}
+
+export const reads: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError: noticeEnd }),
     // The client itself tries again; a read that failed is asked for at its next turn.
     defaultOptions: { queries: { retry: false, staleTime: 1_000, refetchOnWindowFocus: 'always' } },
 });
@@ -136,7 +153,7 @@ export function useChange<Name extends OperationName>(
         setState({ busy: true, error: undefined });
         try {
             const text = JSON.stringify(given);
-            if (wish.current?.text !== text) wish.current = { text, key: crypto.randomUUID() };
+            if (wish.current?.text !== text) wish.current = { text, key: await randomUuid() };
             const answer = await steppingUp(name, { ...given, idempotencyKey: wish.current.key });
             wish.current = undefined;
             await refresh(...options.refresh ?? []);
@@ -168,7 +185,8 @@ async function steppingUp<Name extends OperationName>(name: Name, given: object)
 const signingIn = new Set<OperationName>(['start_sign_in', 'verify_sign_in', 'give_second_factor', 'sign_out']);
 
 /** Whether the person has given what was missing: a step-up, or a session that had ended. */
-async function isMended(name: OperationName, { stepUp, status }: BerthError): Promise<boolean> {
+async function isMended(name: OperationName, { stepUp, status, member }: BerthError): Promise<boolean> {
+    if (member === 'header.X-CSRF-Token') void reads.invalidateQueries({ queryKey: ['session'] }); // another's by now
     if (stepUp !== null) return await askStepUp(stepUp);
     return status === 401 && !signingIn.has(name) && await askSignIn();
 }

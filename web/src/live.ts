@@ -30,6 +30,12 @@ export function concerned(type: string): OperationName[] {
     return heard[type.slice(0, type.indexOf('.'))] ?? [];
 }
 
+/** One tab at a time. Browsers have locks for https and this very machine only; elsewhere each tab listens. */
+async function alone(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const locks = navigator.locks as LockManager | undefined;
+    await (locks ? locks.request(name, { signal }, work) : work());
+}
+
 /** Listens as long as somebody is signed in and this tab has the lock. */
 async function listen(account: string, operators: boolean, signal: AbortSignal): Promise<void> {
     const others = new BroadcastChannel(`berth-events-${account}`);
@@ -37,7 +43,7 @@ async function listen(account: string, operators: boolean, signal: AbortSignal):
     signal.addEventListener('abort', () => others.close());
     const streams = operators ? [false, true] : [false];
     await Promise.all(streams.map((ofOperators) =>
-        navigator.locks.request(`berth-events-${account}-${ofOperators}`, { signal }, async () => {
+        alone(`berth-events-${account}-${ofOperators}`, signal, async () => {
             for await (const event of client.events.stream({ signal, operators: ofOperators })) {
                 others.postMessage({ type: event.type } satisfies Told);
                 void refresh(...concerned(event.type));

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { BerthError, type Answer } from 'berth-client';
 import { useQuery } from '@tanstack/preact-query';
 import { useEffect, useRef } from 'preact/hooks';
-import { client, reads } from './api';
+import { beginAnew, client, reads } from './api';
 import { Loading, toast } from './kit';
 import { askSignIn } from './sign_in_again';
 import { SignInForm } from './views/anyone/sign_in';
@@ -11,7 +11,10 @@ import { SignInForm } from './views/anyone/sign_in';
 export type Session = Answer<'show_session'>;
 
 const tabs = new BroadcastChannel('berth-session');
-tabs.onmessage = () => void reads.invalidateQueries({ queryKey: ['session'] });
+tabs.onmessage = ({ data }: MessageEvent<'changed' | 'out'>) =>
+    data === 'out' ? beginAnew() : void reads.invalidateQueries({ queryKey: ['session'] });
+// A page that the browser has kept aside may be that of somebody who has left meanwhile.
+addEventListener('pageshow', ({ persisted }) => { if (persisted) beginAnew(); });
 
 /** Whose page this is, also once the session has ended. */
 let owner: string | undefined;
@@ -19,7 +22,7 @@ let owner: string | undefined;
 async function readSession(): Promise<Session | null> {
     try {
         const session = await client.call('show_session');
-        if (!session.mfa_required) own(session.account_id);
+        if (!session.mfa_required) await own(session.account_id);
         return session;
     } catch (fault) {
         if (fault instanceof BerthError && fault.status === 401) return null;
@@ -28,9 +31,11 @@ async function readSession(): Promise<Session | null> {
 }
 
 /** A page shows what is one account's: where another has signed in, in whichever tab, it begins anew. */
-function own(account: string): void {
-    if (owner !== undefined && owner !== account) location.reload();
+async function own(account: string): Promise<void> {
     owner ??= account;
+    if (owner === account) return;
+    beginAnew();
+    await new Promise<never>(() => {});
 }
 
 /** Undefined while it is not known, null for somebody who is not signed in. */
@@ -76,19 +81,19 @@ export async function signOut(): Promise<void> {
         if (!isOut) return toast('You are still signed in: the service does not answer.');
     }
     reads.clear();
-    tabs.postMessage('changed');
+    tabs.postMessage('out');
     location.assign('/');
 }
 
 /** Asks for a sign-in in place; the address stays, and what is within comes afterwards. Where the session ends
- * later, what is within stays. */
+ * later, what is within keeps what was written, and is seen by nobody. */
 export function SignedIn({ children, why }: { children: ComponentChildren; why?: string }) {
     const session = useSession();
     const wasIn = useRef(false);
     wasIn.current ||= !!session;
     const isLost = session === null && wasIn.current;
     useEffect(() => { if (isLost) void askSignIn(); }, [isLost]);
-    if (wasIn.current) return <>{children}</>;
+    if (wasIn.current) return <div hidden={isLost}>{children}</div>;
     if (session === undefined) return <main class="page" id="main"><Loading /></main>;
     return <main class="page narrow-page" id="main" tabIndex={-1}>
         <h1>Sign in</h1>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useRead } from './api';
 import { Button, Icon, nameSite, Notice, Toasts, type IconName } from './kit';
+import { useFocusKept } from './focus';
 import { Money } from './format';
 import { useLive } from './live';
 import { signOut, useSession } from './session';
@@ -138,6 +139,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
     const { path } = useLocation();
     useLive();
     useShortcuts();
+    useFocusKept();
     if (path === '/sign-in') return <>{children}<Toasts /><StepUpSheet /></>;
     return <>
         <a class="skip" href="#main">Skip to the content</a>

@@ -2,7 +2,7 @@
 import { BerthError, refusal } from './errors.js';
 import { Events } from './events.js';
 import { operations } from './generated/operations.js';
-import { Deadline, pause, webCrypto, type Pause } from './platform.js';
+import { Deadline, pause, randomUuid, type Pause } from './platform.js';
 import { Rentals, type Rental, type RentOptions } from './rentals.js';
 import type { AnyGiven, Answer, Arguments, Given, Item, Operation, OperationName, PagedName } from './types.js';
 import * as webhooks from './webhooks.js';
@@ -36,7 +36,9 @@ export class Client {
     private readonly baseUrl: string;
     private readonly fetch: typeof fetch;
     private csrfToken: string | undefined;
-    private sessionRead: Promise<unknown> | undefined;
+    /** Whose session it is. */
+    private account: string | undefined;
+    private sessionRead: Promise<boolean> | undefined;
 
     constructor(private readonly options: ClientOptions = {}) {
         const origin = options.baseUrl ?? (globalThis as { location?: { origin?: string } }).location?.origin;
@@ -98,7 +100,7 @@ export class Client {
                 if (!(error instanceof BerthError)) throw error;
                 if (!isRenewed && !this.options.apiKey && error.member === `header.${csrfHeader}`) {
                     isRenewed = true;
-                    await this.renewSession();
+                    if (!await this.renewSession()) throw error;
                 } else {
                     isOpen ||= error.mayHaveHappened; // one attempt is enough
                     Object.assign(error, { mayHaveHappened: isOpen && !error.isSettled });
@@ -112,7 +114,7 @@ export class Client {
     private async prepare(operation: Operation, given: AnyGiven): Promise<Sent> {
         const headers = new Headers({ Accept: 'application/json', ...given.headers });
         if (this.options.apiKey) headers.set('Authorization', `Bearer ${this.options.apiKey}`);
-        const key = operation.keyed ? given.idempotencyKey ?? (await webCrypto()).randomUUID() : null;
+        const key = operation.keyed ? given.idempotencyKey ?? await randomUuid() : null;
         if (key !== null) headers.set('Idempotency-Key', key);
         const body = given.body === undefined ? null : JSON.stringify(given.body);
         if (body !== null) headers.set('Content-Type', 'application/json');
@@ -150,14 +152,21 @@ export class Client {
                 { status: answer.status, body: text, requestId: answer.headers.get('x-request-id') });
         }
         const body: unknown = JSON.parse(text); // a half is a broken connection
-        const token = (body as { csrf_token?: unknown } | null)?.csrf_token;
+        const { csrf_token: token, account_id: account } = (body ?? {}) as Record<string, unknown>;
         if (typeof token === 'string') this.csrfToken = token;
+        if (typeof token === 'string' && typeof account === 'string') this.account = account;
         return body;
     }
 
-    /** A step-up in another tab changes everybody's token; many requests at once read it once. */
-    private renewSession(): Promise<unknown> {
-        this.sessionRead ??= this.call('show_session').finally(() => { this.sessionRead = undefined; });
+    /** A step-up in another tab changes everybody's token; many requests at once read it once. False where somebody
+     * else has signed in there: what one account asked for is not sent as another. */
+    private renewSession(): Promise<boolean> {
+        const { account, csrfToken } = this;
+        this.sessionRead ??= this.call('show_session').then(() => {
+            if (account === undefined || account === this.account) return true;
+            Object.assign(this, { account, csrfToken });
+            return false;
+        }).finally(() => { this.sessionRead = undefined; });
         return this.sessionRead;
     }
 }

@@ -7,6 +7,15 @@ export async function webCrypto(): Promise<Crypto> {
     return ((await import(/* @vite-ignore */ place)) as { webcrypto: Crypto }).webcrypto;
 }
 
+/** A random UUID (RFC 9562, version 4). Browsers have their own for https and this very machine only. */
+export async function randomUuid(): Promise<string> {
+    const bytes = (await webCrypto()).getRandomValues(new Uint8Array(16));
+    bytes[6] = bytes[6]! & 0x0f | 0x40;
+    bytes[8] = bytes[8]! & 0x3f | 0x80;
+    const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
 const longestTimerMs = 2 ** 31 - 1; // a longer one would fire at once
 
 export type Pause = (ms: number, signal?: AbortSignal) => Promise<void>;

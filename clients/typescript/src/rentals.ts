@@ -1,7 +1,7 @@
 // Renting in one call, and waiting. Whatever goes wrong on the way, no rental is left to cost money unseen.
 import type { Client } from './client.js';
 import { BerthError } from './errors.js';
-import { Deadline, webCrypto } from './platform.js';
+import { Deadline, randomUuid } from './platform.js';
 import type { Given, Schema } from './types.js';
 
 export type Rental = Schema<'Job'>;
@@ -51,7 +51,7 @@ export class Rentals {
 
     async rent(wish: Given<'create_quote'>['body'] & RentOptions): Promise<Rental> {
         const { ssh_public_key, use_hub_token, idempotencyKey, timeoutMs, signal, onLook, ...body } = wish;
-        const key = idempotencyKey ?? (await webCrypto()).randomUUID();
+        const key = idempotencyKey ?? await randomUuid();
         // A key belongs to its route, so that quote and reservation can have the same.
         const { quote_id } = await this.client.call('create_quote', { body, signal, idempotencyKey: key });
         const order = { quote_id: String(quote_id), ssh_public_key, use_hub_token };

@@ -1,5 +1,6 @@
 // What happens to a change whose answer is lost, late, or bad: it is made once.
 import assert from 'node:assert/strict';
+import { webcrypto } from 'node:crypto';
 import { createServer } from 'node:net';
 import test from 'node:test';
 import { BerthError, Client } from 'berth-client';
@@ -50,6 +51,17 @@ test('each change has a key of its own, and a read has none', async (t) => {
     const keys = market.sent('POST /api/v1/quotes').map((each) => each.headers['idempotency-key']);
     assert.equal(new Set(keys).size, 2);
     assert.equal(market.sent('GET /api/v1/jobs')[0].headers['idempotency-key'], undefined);
+});
+
+test('a page of plain http, which has no randomUUID, makes keys of the same kind', async (t) => {
+    Object.defineProperty(webcrypto, 'randomUUID', { value: undefined, configurable: true });
+    t.after(() => { delete webcrypto.randomUUID; });
+    const market = await startMarket(t);
+    const client = makeClient(market);
+    for (let made = 0; made < 64; ++made) await quoted(client);
+    const keys = market.sent('POST /api/v1/quotes').map((each) => each.headers['idempotency-key']);
+    assert.equal(new Set(keys).size, 64);
+    for (const key of keys) assert.match(key, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
 test('when all answers are lost the error has the key, and the key goes on with the change', async (t) => {

@@ -40,6 +40,17 @@ test('a token that another tab renewed is read by one request for all', async (t
     assert.equal(market.sent(stop).at(-1).headers['x-csrf-token'], 'second');
 });
 
+test('what one account asked for is not sent as another that has signed in elsewhere', async (t) => {
+    const { market, client } = await startSession(t);
+    market.account = 'ada';
+    market.on(session, () => ({ status: 200, body: { account_id: market.account, csrf_token: market.token } }));
+    await client.call('show_session');
+    Object.assign(market, { account: 'ben', token: 'second', seen: [] });
+    await assert.rejects(end(client), { code: 'FORBIDDEN', member: 'header.X-CSRF-Token' });
+    await assert.rejects(Promise.all([end(client), end(client)]), { code: 'FORBIDDEN' });
+    assert.deepEqual([...new Set(market.sent(stop).map(({ headers }) => headers['x-csrf-token']))], ['first']);
+});
+
 test('whoever is refused again is not asked for ever', async (t) => {
     const { market, client } = await startSession(t);
     market.on(stop, wrongToken);

@@ -12,7 +12,8 @@ export const patienceMs = 90_000; // a machine that does ten other things
 let launched;
 function launch() {
     launched ??= chromium.launch({ executablePath: program, timeout: 2 * patienceMs,
-        args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb'] });
+        args: ['--no-sandbox', '--disable-dev-shm-usage', '--force-color-profile=srgb',
+            '--host-resolver-rules=MAP *.example 127.0.0.1'] });
     return launched;
 }
 export async function closeBrowser() {

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, VNode } from 'preact';
-import { useId } from 'preact/hooks';
+import { useOwnId } from './own_id';
 
 /** What ties an input to its label, hint and error; spread it over the input. */
 export interface FieldIds {
@@ -16,7 +16,7 @@ export interface FieldProps {
 }
 
 export function Field({ label, hint, error, children }: FieldProps) {
-    const id = useId();
+    const id = useOwnId();
     const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
     return <div class="field">
         <label for={id}>{label}</label>

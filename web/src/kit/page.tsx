@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRoute } from 'preact-iso';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { useOwnId } from './own_id';
 
 export type Crumb = [label: string, href: string];
 
@@ -96,7 +97,7 @@ export interface PanelProps {
 }
 
 export function Panel({ title, aside, footer, flush, tight, id, label, children }: PanelProps) {
-    const heading = useId();
+    const heading = useOwnId();
     return <section class={flush ? 'panel flush' : 'panel'} id={id} aria-label={label}
         aria-labelledby={title && !label ? heading : undefined}>
         {(title || aside) && <header>

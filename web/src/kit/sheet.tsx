@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon';
+import { useOwnId } from './own_id';
 
 export interface SheetProps {
     title: ComponentChildren;
@@ -15,7 +16,7 @@ export interface SheetProps {
 /** The browser's own dialog: it holds the focus, Esc closes it, and the opener gets the focus back. */
 export function Sheet({ title, open, onClose, actions, onSubmit, children }: SheetProps) {
     const dialog = useRef<HTMLDialogElement>(null);
-    const heading = useId();
+    const heading = useOwnId();
     useEffect(() => {
         const element = dialog.current;
         if (!open || !element) return;
