@@ -2,6 +2,7 @@
 // answers.
 #pragma once
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -18,13 +19,14 @@ namespace berth::test {
 
 class NameServer {
 public:
-    // At every address of the network.
+    // At the address of the server, so that routers know its answers.
     explicit NameServer(const Network& network) {
         const Inside in(network);
         socket_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         sockaddr_in place{};
         place.sin_family = AF_INET;
         place.sin_port = htons(53);
+        ::inet_pton(AF_INET, Networks::server_address, &place.sin_addr);
         if (::bind(socket_, reinterpret_cast<const sockaddr*>(&place), sizeof place) != 0)
             throw std::runtime_error("no port for a name server");
         thread_ = std::thread([this] { work(); });
