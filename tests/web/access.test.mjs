@@ -24,7 +24,7 @@ const tabs = ['keys', 'security', 'sessions', 'addresses', 'hub', 'events', 'web
 const widths = [1440, 768, 390, 320];
 const themes = ['light', 'dark'];
 const heightPx = 900;
-const shiftMax = 0.05; // half of what counts as good
+const shiftMax = 0.02; // a fifth of what counts as good
 const enoughMicro = 30_000_000;
 
 // A person with a linked wallet and money.
@@ -131,7 +131,8 @@ function watchShifts() {
     const observer = new PerformanceObserver((list) => keep(list.getEntries()));
     observer.observe({ type: 'layout-shift', buffered: true });
     let wasSlow = false;
-    const look = () => { wasSlow ||= document.querySelector('.page:has(> .head):not(.coming) .loading') !== null; };
+    const unsettled = '.page:has(> .head):not(.coming) :is(.loading, [data-s="run"], [data-settling])';
+    const look = () => { wasSlow ||= document.querySelector(unsettled) !== null; };
     new MutationObserver(look)
         .observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['class'] });
     globalThis.shiftsSoFar = () => {

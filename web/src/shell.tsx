@@ -90,6 +90,9 @@ function Rail({ path }: { path: string }) {
     if (session?.role === 'admin') groups.push(['Operate', operating]);
     if (session) groups.push(['You', own]);
     const current = currentOf(groups.flatMap(([, places]) => places), path);
+    useEffect(() => { // operators have more places than a screen is high
+        document.querySelector('.rail [aria-current]')?.scrollIntoView({ block: 'nearest' });
+    }, [current?.href]);
     return <aside class="rail" aria-label="Sections">
         <Brand />
         {groups.map(([title, places]) => <Places key={title} {...{ title, places, current }} />)}

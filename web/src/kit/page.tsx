@@ -29,16 +29,19 @@ export function nameSite(name: string): void {
 let lastPath: string | undefined;
 
 /** The heading takes the focus when one came here from another address, not on the first page. */
-function useArrival(heading: { current: HTMLElement | null }) {
+function useArrival(heading: { current: HTMLElement | null }, isComing: boolean) {
     // As it was when the view came: the last one is drawn once more while the next is loaded.
     const { path } = useRoute();
     useEffect(() => {
-        if (lastPath !== undefined && lastPath !== path) heading.current?.focus({ preventScroll: true });
+        if (isComing) return; // it may be hidden as yet
+        const isTaken = heading.current?.closest('main')?.contains(document.activeElement);
+        if (lastPath !== undefined && lastPath !== path && !isTaken) heading.current?.focus({ preventScroll: true });
         lastPath = path;
-    }, [path]);
+    }, [path, isComing]);
 }
 
 const comingMsMax = 400;
+const unsettled = '.loading, [data-s="run"], [data-settling]';
 
 /** The parts of a view are shown together when the last of them is read, so that none pushes another about. What
  * takes long shows where it will stand. */
@@ -48,7 +51,7 @@ function useComing(main: { current: HTMLElement | null }): boolean {
         const end = performance.now() + comingMsMax;
         let wanted = 0;
         const look = () => {
-            if (performance.now() < end && main.current?.querySelector('.loading')) wanted = requestAnimationFrame(look);
+            if (performance.now() < end && main.current?.querySelector(unsettled)) wanted = requestAnimationFrame(look);
             else setComing(false);
         };
         wanted = requestAnimationFrame(look);
@@ -59,9 +62,9 @@ function useComing(main: { current: HTMLElement | null }): boolean {
 
 export function Page({ title, crumbs, facts, actions, live, tabTitle, children }: PageProps) {
     const heading = useRef<HTMLHeadingElement>(null);
-    useArrival(heading);
     const main = useRef<HTMLElement>(null);
     const isComing = useComing(main);
+    useArrival(heading, isComing);
     useEffect(() => { document.title = `${tabTitle ?? title} \u00b7 ${siteName}`; }, [title, tabTitle]);
     return <main ref={main} id="main" class={isComing ? 'page coming' : 'page'} tabIndex={-1}>
         {crumbs && <Crumbs crumbs={crumbs} title={title} />}
@@ -70,7 +73,7 @@ export function Page({ title, crumbs, facts, actions, live, tabTitle, children }
                 <h1 ref={heading} tabIndex={-1}>{title}</h1>
                 {facts && <div class="facts">{facts}</div>}
             </div>
-            {(actions || live) && <div class="actions">{live && <span class="live">{live}</span>}{actions}</div>}
+            {(actions || live) && <div class="actions">{live && <span class="live"><span>{live}</span></span>}{actions}</div>}
         </div>
         {children}
     </main>;

@@ -58,7 +58,8 @@ export default function Catalog() {
     const props = { query, wish, set, templates, run: template?.template_id ?? '',
         gpus: [...new Set((page?.gpu_models ?? []).map(({ model }) => gpuName(model)))] };
     return <Page title="Rent a GPU" facts={<Summary page={page} isFiltered={filtersOf(wish).length > 0} />} actions={<>
-        {read.updatedAt > 0 && <span class="live">Updated <Ago at={now() - (Date.now() - read.updatedAt)} /></span>}
+        {read.updatedAt > 0 && <span class="live"><span>
+            Updated <Ago at={now() - (Date.now() - read.updatedAt)} /></span></span>}
         <Button small onClick={() => setPaused(!isPaused)}><Icon name={isPaused ? 'play' : 'pause'} />
             {isPaused ? 'Go on' : 'Pause'}</Button>
     </>}>

@@ -7,7 +7,15 @@ import { backends, classes, cleared, filtersOf, microOf, places, tiers, trusts, 
 import type { Template } from './market';
 import type { Wish } from './soon';
 
-const typingMs = 150;
+/** A letter is asked for almost at once; who types much waits for a pause. The service answers an address twice a
+ * second, on the whole. */
+const [soonMs, laterMs, soonMax, withinMs] = [25, 300, 24, 30_000];
+let askedAt: number[] = [];
+
+function pauseMs(): number {
+    askedAt = askedAt.filter((at) => performance.now() - at < withinMs);
+    return askedAt.length < soonMax ? soonMs : laterMs;
+}
 
 interface Props {
     query: Query;
@@ -31,8 +39,9 @@ function useTyped(value: string, write: (text: string) => void): [string, (text:
         if (text === written.current) return;
         const timer = setTimeout(() => {
             written.current = text;
+            askedAt.push(performance.now());
             write(text);
-        }, typingMs);
+        }, pauseMs());
         return () => clearTimeout(timer);
     }, [text]);
     return [text, setText];

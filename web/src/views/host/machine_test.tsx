@@ -58,7 +58,7 @@ function Finished({ test }: { test: Qualification }) {
     const hidden = isWhole ? 0 : Math.max(0, calm.length - passedShown);
     return <Panel title="Machine test" flush aside={<Summary test={test} checks={checks} />}
         footer={hidden > 0
-            ? <Button kind="quiet" small onClick={() => setWhole(true)}>Show {hidden} more that passed</Button>
+            ? <Button kind="quiet" small onClick={() => setWhole(true)}>Show {hidden} more</Button>
             : test.next_attempt_at ? <>The next test may begin <When at={test.next_attempt_at} />.</> : undefined}>
         {test.findings.length > 0 && trouble.length === 0 && <ul class="body">
             {test.findings.map(({ code, message }) => <li key={code}>{message}</li>)}

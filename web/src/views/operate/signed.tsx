@@ -27,7 +27,8 @@ export function Signed({ job }: { job: string }) {
 function Holds({ chain, count }: { chain: Chain; count: number }) {
     if (chain.cannot) return <Badge tone="lamp">not checked: {chain.cannot}</Badge>;
     if (chain.faults.length > 0) return <Badge tone="stop">{chain.faults[0]}</Badge>;
-    if (chain.checked < count) return <Badge tone="way">{plural(count, 'record')}, being checked</Badge>;
+    if (chain.checked < count)
+        return <span data-settling><Badge tone="way">{plural(count, 'record')}, being checked</Badge></span>;
     return <Badge tone="go">{plural(count, 'record')}, chain unbroken, checked here</Badge>;
 }
 

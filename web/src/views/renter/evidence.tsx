@@ -20,7 +20,8 @@ function Stamp({ at }: { at: string }) {
 
 function Mark({ record, chain }: { record: Evidence; chain: Chain }) {
     const checked = chain.of(record);
-    if (!checked) return <span class="muted">{chain.cannot ? 'not checked' : 'checking'}</span>;
+    if (!checked) return chain.cannot ? <span class="muted">not checked</span>
+        : <span class="muted checking" data-settling>checking</span>;
     if (checked.whole === 'bad' || checked.signed === 'bad') return <Badge tone="stop">does not hold</Badge>;
     return <Badge tone="go">{checked.signed ? 'whole and signed' : 'whole'}</Badge>;
 }
@@ -96,6 +97,7 @@ export default function EvidencePage() {
             : records.length === 0
             ? <Empty title="Nothing was said yet.">The first record comes when the machine takes the order.</Empty>
             : <div class="stack">
+                {receipt.isLoading && <span hidden data-settling />}
                 <Verdict chain={chain} records={records} isAll={!list.hasMore} head={receipt.data?.evidence_head} />
                 <Charts records={records} />
                 <Records records={records} chain={chain} />

@@ -26,7 +26,8 @@ export function UsagePanel({ job }: { job: Job }) {
             ['Tokens out', usage.completion_tokens === null ? unknown : count(usage.completion_tokens)],
             ['First token', first ? `${count(first.p50)} ms` : unknown,
                 first ? `95 % within ${count(first.p95)} ms` : undefined],
-            ['Speed', usage.tokens_per_s === null ? unknown : `${count(Math.round(usage.tokens_per_s))} tok/s`],
+            ['Speed', usage.tokens_per_s === null ? unknown : count(Math.round(usage.tokens_per_s)),
+                usage.tokens_per_s === null ? undefined : 'tokens a second'],
         ]} />
     </Panel>;
 }
