@@ -16,8 +16,7 @@ protected:
     ~Fleet() override { town.harness.app.reset(); }
 
     std::string add(const std::string& label = "", const NewMachine& wanted = {}) {
-        const std::string id =
-            to_string(enrolled(town.harness, ada.account, wanted).machine_id);
+        const std::string id = to_string(enrolled(town.harness, ada.account, wanted).machine_id);
         if (!label.empty()) name(id, label);
         return id;
     }
@@ -30,9 +29,7 @@ protected:
         const Printed named = shell.run({"machines", "name", id, "--label", label});
         EXPECT_EQ(named.status, 0) << named.err;
     }
-    std::string versions(const std::string& id) {
-        return shell.run({"offers", "history", id}).out;
-    }
+    std::string versions(const std::string& id) { return shell.run({"offers", "history", id}).out; }
 
     Shell shell;
 };
@@ -64,8 +61,8 @@ TEST_F(Fleet, OverwritesNoEditItHasNotSeen) {
 }
 
 TEST_F(Fleet, NeedsAPriceAloneForAFirstOffer) {
-    const std::string id = add("", {.state = machines::MachineState::UNLISTED,
-                                    .measured = measured_4090()});
+    const std::string id =
+        add("", {.state = machines::MachineState::UNLISTED, .measured = measured_4090()});
     const Printed bare = shell.run({"offers", "edit", id, "--included-disk-gib", "10"});
     EXPECT_EQ(bare.status, 2);
     EXPECT_NE(bare.err.find("needs --rate"), std::string::npos) << bare.err;
@@ -125,8 +122,7 @@ TEST_F(Fleet, ListsFirstWhoNeedsItsOwnerWithTheNextStep) {
     rent(ben, seen(town.harness, MachineId{parse_uuid(rented).value()}));
     const std::string fine = offered("rack 1");
     const std::string aside = add();
-    happen(town.harness, MachineId{parse_uuid(aside).value()},
-           machines::MachineEvent::quarantine,
+    happen(town.harness, MachineId{parse_uuid(aside).value()}, machines::MachineEvent::quarantine,
            {.cause = machines::QuarantineCause::operator_});
     const std::string unheard = add("", {.heard = false});
     const std::string unoffered =
@@ -145,8 +141,7 @@ TEST_F(Fleet, ListsFirstWhoNeedsItsOwnerWithTheNextStep) {
     }
     for (const std::string& words :
          {"put aside: berth machines doctor " + aside, std::string("berth-agent status"),
-          "berth offers edit " + unoffered + " --rate", std::string("rack 1"),
-          std::string("NEXT")})
+          "berth offers edit " + unoffered + " --rate", std::string("rack 1"), std::string("NEXT")})
         EXPECT_NE(list.out.find(words), std::string::npos) << words << "\n" << list.out;
 
     const Printed page = shell.run({"machines", "list", "-o", "table", "--limit", "2"});

@@ -81,8 +81,7 @@ Step step_of(const Reading& machine, const std::string& id, Time now) {
         return std::find(blockers.begin(), blockers.end(), code) != blockers.end();
     };
     const auto heard = parse_rfc3339(machine.text("last_healthy_at"));
-    if (state == "QUARANTINED")
-        return {0, fmt::format("put aside: berth machines doctor {}", id)};
+    if (state == "QUARANTINED") return {0, fmt::format("put aside: berth machines doctor {}", id)};
     if (!heard || now - *heard > heard_within) return {1, mend_of("HEARTBEAT_STALE", id)};
     if (has("GPU_LOST")) return {2, mend_of("GPU_LOST", id)};
     if (test == "needs_attention" || test == "retrying")
@@ -176,11 +175,9 @@ public:
             throw Failure(Exit::usage, fmt::format("say what is to change: berth offers edit {} "
                                                    "--rate 0.45",
                                                    machine));
-        const bool is_same =
-            std::all_of(given_.begin(), given_.end(), [&](const auto& each) {
-                return versions.text(each.first, present) ==
-                       Reading(each.second).text(Reading::root);
-            });
+        const bool is_same = std::all_of(given_.begin(), given_.end(), [&](const auto& each) {
+            return versions.text(each.first, present) == Reading(each.second).text(Reading::root);
+        });
         if (changes && is_same) return std::nullopt;
         Edit edit = given_;
         for (const std::string_view member : kept) {
@@ -240,7 +237,8 @@ int edit_all(Context& context, const Editor& editor, const std::string& label) {
     if (context.rehearse_all()) return 0;
     for (const char* flag : {"from", "idempotency-key", "expected-version"})
         if (context.arguments().has(flag))
-            throw Failure(Exit::usage, fmt::format("--{} is for one machine, not for --label", flag));
+            throw Failure(Exit::usage,
+                          fmt::format("--{} is for one machine, not for --label", flag));
     if (!editor.has_some())
         throw Failure(Exit::usage, "say what is to change, as with --rate 0.45");
     std::string items;
@@ -258,9 +256,9 @@ int edit_all(Context& context, const Editor& editor, const std::string& label) {
             what = failure.message;
             if (exit == Exit::ok) exit = failure.exit;
         }
-        items += fmt::format("{}{{\"machine_id\":{},\"what\":{},\"offer\":{}}}",
-                             items.empty() ? "" : ",", json_quoted(machine), json_quoted(what),
-                             offer);
+        items +=
+            fmt::format("{}{{\"machine_id\":{},\"what\":{},\"offer\":{}}}",
+                        items.empty() ? "" : ",", json_quoted(machine), json_quoted(what), offer);
     }
     if (items.empty())
         throw Failure(Exit::not_found,
@@ -302,9 +300,10 @@ int list_machines(Context& context) {
     const Time now = context.now();
     for (const std::string& id : found.ids)
         lines.push_back(machine_line(Reading(context.api().get(path_of(id)).body), id, now));
-    std::stable_sort(lines.begin(), lines.end(), [](const MachineLine& one, const MachineLine& other) {
-        return one.step.place < other.step.place;
-    });
+    std::stable_sort(lines.begin(), lines.end(),
+                     [](const MachineLine& one, const MachineLine& other) {
+                         return one.step.place < other.step.place;
+                     });
     std::string items;
     for (const MachineLine& line : lines) items += (items.empty() ? "" : ",") + line.json;
     context.print(fmt::format("{{\"items\":[{}],\"next_cursor\":{}}}", items,
