@@ -1,6 +1,7 @@
 // The routes of hosts, one declaration each.
 #include "hosts/all_machines.hpp"
 #include "hosts/hosts.hpp"
+#include "hosts/standing.hpp"
 #include "machines/host_agent_types.hpp"
 #include "machines/qualification.hpp"
 
@@ -17,6 +18,7 @@ using machines::MachinePath;
 void Hosts::add_routes(api::Router& router) const {
     actions_.add_routes(router);
     add_all_machines_route(router);
+    add_standing_routes(router);
     router.add(
         {.method = "GET",
          .path = "/api/v1/hosts/machines",

@@ -19,6 +19,20 @@ constexpr Duration enrollments_kept = std::chrono::hours(24 * 30);
                   "body.token: is unknown, was used, or has expired; ask for another one");
 }
 
+// All that is said of an offer is said of one with a price.
+void check_wish(const NewEnrollment& request) {
+    if (request.rate_micro_per_hour) return;
+    wire::Errors errors;
+    const auto needs_price = [&](bool is_given, const char* member) {
+        if (is_given) errors.add(member, "is of an offer, which needs rate_micro_per_hour");
+    };
+    needs_price(request.included_disk_gib.has_value(), "body.included_disk_gib");
+    needs_price(request.included_egress_gib.has_value(), "body.included_egress_gib");
+    needs_price(request.available_days.has_value(), "body.available_days");
+    needs_price(request.list.value_or(false), "body.list");
+    errors.raise();
+}
+
 agent_protocol::Enrolled answer(const Machine& machine, const agent_protocol::CommandKey& key) {
     return {.machine_id = machine.machine_id,
             .fence = {machine.fence},
@@ -30,6 +44,7 @@ agent_protocol::Enrolled answer(const Machine& machine, const agent_protocol::Co
 }  // namespace
 
 Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) const {
+    check_wish(request);
     if (!call.caller.host) {
         // Asking for it makes a person's account one that hosts.
         accounts::become_host(call.tx(), call.caller.account);
@@ -46,7 +61,15 @@ Enrollment Enrollments::create(api::Call& call, const NewEnrollment& request) co
                       .label = {},
                       .expires_at = expires_at,
                       .used_at = {},
-                      .machine_id = {}};
+                      .machine_id = {},
+                      .rate_micro_per_hour = request.rate_micro_per_hour,
+                      .included_disk_gib = {},
+                      .included_egress_gib = {},
+                      .available_days = {},
+                      .wants_listing = request.list.value_or(false)};
+    if (request.included_disk_gib) row.included_disk_gib = request.included_disk_gib->value;
+    if (request.included_egress_gib) row.included_egress_gib = request.included_egress_gib->value;
+    if (request.available_days) row.available_days = request.available_days->value;
     if (request.label) {
         check_label(request.label->value, "body.label");
         row.label = request.label->value;
@@ -68,7 +91,9 @@ EnrollmentShown Enrollments::show(api::Call& call, EnrollmentId id) const {
             .label = row->label,
             .expires_at = row->expires_at,
             .used_at = row->used_at,
-            .machine_id = row->machine_id};
+            .machine_id = row->machine_id,
+            .rate_micro_per_hour = row->rate_micro_per_hour,
+            .list = row->wants_listing};
 }
 
 agent_protocol::Enrolled Enrollments::redeem(api::Call& call,

@@ -10,15 +10,38 @@ namespace berth::machines {
 using agent_protocol::AckTaken;
 using agent_protocol::HealthEventTaken;
 
+inline constexpr std::int64_t available_days_max = 3650;
+
 struct NewEnrollment {
     Tier tier = Tier::container;
     std::optional<wire::Text<1, 100>> label;
+    std::optional<Micro> rate_micro_per_hour;
+    std::optional<wire::Count> included_disk_gib;
+    std::optional<wire::Count> included_egress_gib;
+    std::optional<wire::Integer<1, available_days_max>> available_days;
+    std::optional<bool> list;
 };
-BOOST_DESCRIBE_STRUCT(NewEnrollment, (), (tier, label))
+BOOST_DESCRIBE_STRUCT(NewEnrollment, (),
+                      (tier, label, rate_micro_per_hour, included_disk_gib, included_egress_gib,
+                       available_days, list))
 constexpr auto wire_docs(const NewEnrollment*) {
     return std::to_array<wire::Doc>({
         {"tier", "Whether the machine takes renters' containers, or serves models itself."},
         {"label", "What the owner calls it.", "rack 2, left"},
+        {"rate_micro_per_hour",
+         "What the machine is to cost: its first offer, published when it has passed its test, "
+         "unless another one was published by then.",
+         "400000"},
+        {"included_disk_gib",
+         "Disk that the price includes; never more than the test finds free. Needs a price.", "100",
+         "100"},
+        {"included_egress_gib", "Outgoing traffic that the price includes. Needs a price.", "1000",
+         "1000"},
+        {"available_days", "For how many days it is offered from then on. Needs a price.", "365",
+         "365"},
+        {"list",
+         "Whether it is to be listed then, as soon as nothing keeps it from that. Needs a price.",
+         "true", "false"},
     });
 }
 
@@ -58,9 +81,12 @@ struct EnrollmentShown {
     Time expires_at;
     wire::Nullable<Time> used_at;
     wire::Nullable<MachineId> machine_id;
+    wire::Nullable<Micro> rate_micro_per_hour;
+    bool list = false;
 };
 BOOST_DESCRIBE_STRUCT(EnrollmentShown, (),
-                      (enrollment_id, state, tier, label, expires_at, used_at, machine_id))
+                      (enrollment_id, state, tier, label, expires_at, used_at, machine_id,
+                       rate_micro_per_hour, list))
 constexpr auto wire_docs(const EnrollmentShown*) {
     return std::to_array<wire::Doc>({
         {"state", "waiting for a machine, used by one, or expired without.", "waiting"},
@@ -69,6 +95,10 @@ constexpr auto wire_docs(const EnrollmentShown*) {
         {"expires_at", "Until when a machine can come in with it."},
         {"used_at", "When one did; null before.", "null"},
         {"machine_id", "The machine that did; null before.", "null"},
+        {"rate_micro_per_hour",
+         "What its first offer costs, once it has passed its test; null when nothing was said.",
+         "400000"},
+        {"list", "Whether it is listed then.", "true"},
     });
 }
 

@@ -89,34 +89,6 @@ std::vector<wire::Decimal> bytes_of_cards(db::Transaction& tx, const Machine& ma
     return bytes;
 }
 
-// Writes down how a test ended, or that the endpoint is still to be dialled, on the run and on the
-// machine.
-void settle(const db::Context& context, Machine& machine, Run& run, const TestResult& result,
-            const Judgement& judgement, const ListingRules& rules) {
-    run.state = state_after(judgement.outcome);
-    run.checks = wire::encode(judgement.checks);
-    run.findings = wire::encode(judgement.findings);
-    run.measurements = wire::encode(result.measurements);
-    if (judgement.outcome != Outcome::pending) run.finished_at = context.now;
-    save_run(context.tx, run);
-    end_test_commands(context.tx, machine.machine_id);
-    if (judgement.outcome == Outcome::pending) return;
-    delete_proof(context.tx, run.run_id);
-    machine.wipe_available = judgement.wipes;
-    if (judgement.outcome == Outcome::passed) {
-        note_gpus_passed(context, machine.machine_id);
-        Measured measured = measured_of(result.measurements);
-        measured.gpus_bytes = wire::encode(bytes_of_cards(context.tx, machine, measured));
-        machine.gpus_lost = "[]";  // each was just seen at work
-        save_measured(context.tx, machine.machine_id, measured);
-        note_success(context, machine, rules);
-    } else {
-        note_failure(machine, context.now, judgement.findings, judgement.hopeless);
-        save(context, machine);
-    }
-    tell_test(context, machine, run.run_id, judgement.findings);
-}
-
 // A test that ended without a result.
 void close_run(const db::Context& context, Run& run, const std::vector<Finding>& findings) {
     run.state = RunState::failed;
@@ -287,6 +259,36 @@ TestJudged Qualifications::take_result(api::Call& call, MachineId id, RunId run_
     else if (judgement.outcome == Outcome::pending)
         enqueue_examination(call.context(), run_id, {Dialled::not_yet, ""});
     return {run_id, judgement.outcome, judgement.findings};
+}
+
+// Writes down how a test ended, or that the endpoint is still to be dialled, on the run and on the
+// machine.
+void Qualifications::settle(const db::Context& context, Machine& machine, Run& run,
+                            const TestResult& result, const Judgement& judgement,
+                            const ListingRules& rules) const {
+    run.state = state_after(judgement.outcome);
+    run.checks = wire::encode(judgement.checks);
+    run.findings = wire::encode(judgement.findings);
+    run.measurements = wire::encode(result.measurements);
+    if (judgement.outcome != Outcome::pending) run.finished_at = context.now;
+    save_run(context.tx, run);
+    end_test_commands(context.tx, machine.machine_id);
+    if (judgement.outcome == Outcome::pending) return;
+    delete_proof(context.tx, run.run_id);
+    machine.wipe_available = judgement.wipes;
+    if (judgement.outcome == Outcome::passed) {
+        note_gpus_passed(context, machine.machine_id);
+        Measured measured = measured_of(result.measurements);
+        measured.gpus_bytes = wire::encode(bytes_of_cards(context.tx, machine, measured));
+        machine.gpus_lost = "[]";  // each was just seen at work
+        save_measured(context.tx, machine.machine_id, measured);
+        note_success(context, machine, rules);
+        if (offers_ != nullptr) offers_->carry_out_wish(context, machine, rules);
+    } else {
+        note_failure(machine, context.now, judgement.findings, judgement.hopeless);
+        save(context, machine);
+    }
+    tell_test(context, machine, run.run_id, judgement.findings);
 }
 
 // A gate is worth a try wherever the owner has not ruled it out: the host's ports may have closed.

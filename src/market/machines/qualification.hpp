@@ -8,6 +8,7 @@
 #include "machines/commands.hpp"
 #include "machines/gate_side.hpp"
 #include "machines/listing.hpp"
+#include "machines/offer_side.hpp"
 #include "machines/proof.hpp"
 #include "machines/qualification_runs.hpp"
 
@@ -30,10 +31,15 @@ inline constexpr std::string_view examine_proof_kind_name = "examine_proof";
 class Qualifications {
 public:
     // Where endpoints may be anywhere, a machine without one can be rented all the same. Without
-    // `gates` there is none.
+    // `gates` there is none, and without `offers` nothing is published.
     Qualifications(const Commands& commands, http::Reach endpoint_reach,
-                   const ProofRules& rules = {}, const GateSide* gates = nullptr)
-        : commands_(commands), endpoint_reach_(endpoint_reach), proofs_(rules), gates_(gates) {}
+                   const ProofRules& rules = {}, const GateSide* gates = nullptr,
+                   const OfferSide* offers = nullptr)
+        : commands_(commands),
+          endpoint_reach_(endpoint_reach),
+          proofs_(rules),
+          gates_(gates),
+          offers_(offers) {}
 
     void add_routes(api::Router& router) const;
 
@@ -63,11 +69,14 @@ private:
                   const ProofFacts* proof, const ListingRules& rules) const;
     TestFacts facts_of(const Machine& machine, const Run& run) const;
     Reach offered(const db::Context& context, std::optional<GateWish> wish) const;
+    void settle(const db::Context& context, Machine& machine, Run& run, const TestResult& result,
+                const Judgement& judgement, const ListingRules& rules) const;
 
     const Commands& commands_;
     const http::Reach endpoint_reach_;
     Proofs proofs_;
     const GateSide* const gates_;
+    const OfferSide* const offers_;
 };
 
 // For the owner: the last test, and the wish for another.

@@ -312,6 +312,17 @@ constexpr db::Migration history[] = {
      // What operators count at every look.
      "CREATE INDEX machines_by_gate ON machines (machine_id)"
      "  WHERE reach = 'gate' AND retired_at IS NULL;"},
+    {.feature = "machines",
+     .number = 13,
+     .sql =
+         // What the first offer of a machine is to be, from when its token was asked for.
+     "ALTER TABLE machine_enrollments ADD COLUMN rate_micro_per_hour @int;"
+     "ALTER TABLE machine_enrollments ADD COLUMN included_disk_gib @int;"
+     "ALTER TABLE machine_enrollments ADD COLUMN included_egress_gib @int;"
+     "ALTER TABLE machine_enrollments ADD COLUMN available_days @int;"
+     "ALTER TABLE machine_enrollments ADD COLUMN wants_listing @int NOT NULL DEFAULT 0;"
+     "CREATE INDEX machine_enrollments_by_machine ON machine_enrollments (machine_id)"
+     "  WHERE machine_id IS NOT NULL;"},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/problem.hpp"
 #include "machines/gpus.hpp"
+#include "machines/offer_side.hpp"
 #include "wire/open.hpp"
 
 namespace berth::machines {
@@ -75,7 +76,11 @@ constexpr std::string_view count_events_sql =
 
 constexpr std::string_view add_enrollment_sql =
     "INSERT INTO machine_enrollments (enrollment_id, owner, tier, label, token_hash, created_at, "
-    "expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    "expires_at, rate_micro_per_hour, included_disk_gib, included_egress_gib, available_days, "
+    "wants_listing) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
+const db::Query<OfferWish> find_offer_wish_sql(
+    "SELECT {} FROM machine_enrollments WHERE machine_id = $1 "
+    "AND rate_micro_per_hour IS NOT NULL");
 const db::Query<EnrollmentRow> find_enrollment_sql(
     "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
 const db::Query<EnrollmentRow> show_enrollment_sql(
@@ -232,7 +237,9 @@ std::int64_t count_machine_events(db::Transaction& tx, MachineId machine, std::s
 
 void add_enrollment(const db::Context& context, const EnrollmentRow& row, const Bytes& token_hash) {
     context.tx.run(add_enrollment_sql, row.enrollment_id, row.owner, row.tier, row.label,
-                   db::Blob{token_hash}, context.now, row.expires_at);
+                   db::Blob{token_hash}, context.now, row.expires_at, row.rate_micro_per_hour,
+                   row.included_disk_gib, row.included_egress_gib, row.available_days,
+                   row.wants_listing);
 }
 
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& token_hash) {
@@ -241,6 +248,10 @@ std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& t
 
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, EnrollmentId id) {
     return tx.fetch_one(show_enrollment_sql, id);
+}
+
+std::optional<OfferWish> find_offer_wish(db::Transaction& tx, MachineId id) {
+    return tx.fetch_one(find_offer_wish_sql, id);
 }
 
 bool use_enrollment(const db::Context& context, EnrollmentId id, MachineId machine) {

@@ -50,9 +50,17 @@ struct EnrollmentRow {
     Time expires_at;
     std::optional<Time> used_at;
     std::optional<MachineId> machine_id;
+    // What the machine's first offer is to be (offer_side.hpp); without a price there is none.
+    std::optional<Micro> rate_micro_per_hour;
+    std::optional<std::int64_t> included_disk_gib;
+    std::optional<std::int64_t> included_egress_gib;
+    std::optional<std::int64_t> available_days;
+    bool wants_listing = false;
 };
 BOOST_DESCRIBE_STRUCT(EnrollmentRow, (),
-                      (enrollment_id, owner, tier, label, expires_at, used_at, machine_id))
+                      (enrollment_id, owner, tier, label, expires_at, used_at, machine_id,
+                       rate_micro_per_hour, included_disk_gib, included_egress_gib, available_days,
+                       wants_listing))
 
 void add_enrollment(const db::Context& context, const EnrollmentRow& row, const Bytes& token_hash);
 std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, const Bytes& token_hash);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "audit/audit.hpp"
@@ -32,6 +33,30 @@ void check_times(const OfferEdit& edit) {
     else if (end_of(edit) <= edit.available_from)
         errors.add("body.listing_expires_at", "must be later than available_from");
     errors.raise();
+}
+
+// What a first offer promises where its host did not say.
+constexpr std::int64_t first_disk_gib = 100;
+constexpr std::int64_t first_egress_gib = 1000;
+constexpr std::int64_t first_days = 365;
+
+// From the wish that came with the token; of disk never more than there is.
+VersionRow wished_version(const Machine& machine, const machines::OfferWish& wish,
+                          const std::optional<machines::Measured>& measured, Time now) {
+    const auto disk = measured ? measured->disk_bytes : std::nullopt;
+    const std::int64_t wanted = wish.included_disk_gib.value_or(first_disk_gib);
+    const std::int64_t days = wish.available_days.value_or(first_days);
+    return {.offer_id = machine.offer_id,
+            .offer_version = 1,
+            .machine_id = machine.machine_id,
+            .rate_micro_per_hour = wish.rate_micro_per_hour,
+            .included_disk_gib = disk ? std::min(wanted, *disk / gibibyte) : wanted,
+            .included_egress_gib = wish.included_egress_gib.value_or(first_egress_gib),
+            .available_from = now,
+            .available_until = now + std::chrono::hours(24 * days),
+            .availability_class = AvailabilityClass::dedicated,
+            .preemption_notice_s = {},
+            .created_at = now};
 }
 
 std::vector<std::string> ignored_fields(const OfferEdit& edit) {
@@ -122,6 +147,23 @@ PastVersion shown(const VersionRow& row, const Machine& machine) {
             .created_at = row.created_at};
 }
 
+void publish(const db::Context& context, Machine& machine, const VersionRow& next) {
+    require(add_version(context.tx, next), "who holds the machine adds the next version");
+    machines::set_offer(context, machine,
+                        {.offer_version = next.offer_version,
+                         .offer_state = machine.offer_state.value_or(OfferState::unlisted),
+                         .listed_at = machine.listed_at,
+                         .available_until = next.available_until,
+                         .availability_class = next.availability_class});
+    events::tell(context, offer_published, machine.owner, machine.offer_id,
+                 OfferPublishedFacts{machine.machine_id,
+                                     {next.offer_version},
+                                     next.rate_micro_per_hour,
+                                     next.available_from,
+                                     next.available_until,
+                                     next.availability_class});
+}
+
 ListingOutcome outcome(Call& call, const Machine& machine, Decision decision,
                        std::vector<machines::Finding> findings) {
     ListingOutcome out{.operation_id = call.make_id<OperationId>(),
@@ -172,20 +214,7 @@ OfferVersion Offers::edit(Call& call, MachineId id, const OfferEdit& edit) const
     refuse_other_version(machine, current, edit);
     refuse_retraction(call, machine, next);
 
-    require(add_version(call.tx(), next), "who holds the machine adds the next version");
-    machines::set_offer(call.context(), machine,
-                        {.offer_version = next.offer_version,
-                         .offer_state = machine.offer_state.value_or(OfferState::unlisted),
-                         .listed_at = machine.listed_at,
-                         .available_until = next.available_until,
-                         .availability_class = next.availability_class});
-    events::tell(call.context(), offer_published, machine.owner, machine.offer_id,
-                 OfferPublishedFacts{machine.machine_id,
-                                     {next.offer_version},
-                                     next.rate_micro_per_hour,
-                                     next.available_from,
-                                     next.available_until,
-                                     next.availability_class});
+    publish(call.context(), machine, next);
     return shown(next, *machine.offer_state, edit);
 }
 
@@ -219,6 +248,27 @@ ListingOutcome Offers::list(Call& call, MachineId id) const {
                      machines::ListingRejectedFacts{machines::codes_of(findings)});
     return outcome(call, machine, admitted ? Decision::admitted : Decision::rejected,
                    std::move(findings));
+}
+
+// Once, with the first test that is passed: an owner who published something meanwhile has said
+// what counts. The wish to list stays with the offer, so that the worker admits the machine when
+// what is in the way now has gone.
+void Offers::carry_out_wish(const db::Context& context, Machine& machine,
+                            const machines::ListingRules& rules) const {
+    if (machine.offer_version > 0) return;
+    const auto wish = machines::find_offer_wish(context.tx, machine.machine_id);
+    if (!wish) return;
+    publish(context, machine,
+            wished_version(machine, *wish, machines::find_measured(context.tx, machine.machine_id),
+                           context.now));
+    if (!wish->wants_listing) return;
+    const auto blockers = machines::listing_blockers(
+        machine, find_offer_facts(context.tx, context.now, machine, rules));
+    machines::apply(context, machine, machines::MachineEvent::list, {.admitted = blockers.empty()});
+    if (!blockers.empty())
+        events::tell(
+            context, machines::machine_listing_rejected, machine.owner, machine.machine_id,
+            machines::ListingRejectedFacts{machines::codes_of(machines::findings_of(blockers))});
 }
 
 ListingOutcome Offers::take_back(Call& call, MachineId id, machines::MachineEvent event) const {

@@ -6,6 +6,7 @@
 #include "api/router.hpp"
 #include "db/migrate.hpp"
 #include "machines/listing.hpp"
+#include "machines/offer_side.hpp"
 #include "machines/states.hpp"
 #include "offers/live_jobs.hpp"
 #include "offers/types.hpp"
@@ -39,11 +40,14 @@ machines::ListingFacts find_offer_facts(db::Transaction& tx, Time now,
                                         const machines::Machine& machine,
                                         const machines::ListingRules& rules);
 
-class Offers {
+class Offers final : public machines::OfferSide {
 public:
     explicit Offers(const LiveJobs& jobs) : jobs_(jobs) {}
 
     void add_routes(api::Router& router) const;
+
+    void carry_out_wish(const db::Context& context, machines::Machine& machine,
+                        const machines::ListingRules& rules) const override;
 
 private:
     OfferVersion edit(api::Call& call, MachineId id, const OfferEdit& edit) const;

@@ -5,6 +5,7 @@
 #include "base/letters.hpp"
 #include "billing/receipts.hpp"
 #include "cli/credentials.hpp"
+#include "cli/fleet.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 #include "liabilities/verify.hpp"
@@ -73,24 +74,6 @@ Finding check_balance(Context& context) {
     } catch (const Failure& failure) {
         return {false, "the balance: " + failure.message, "see the lines above"};
     }
-}
-
-// The advice for a host about a blocker that keeps a machine from being listed.
-std::string mend_of(std::string_view blocker, const std::string& machine) {
-    if (blocker == "NO_OFFER" || blocker == "OFFER_EXPIRED")
-        return fmt::format(
-            "berth offers edit {} --rate 0.45 --included-disk-gib 100 --included-egress-gib 100 "
-            "--available-from now --available-until +30d, then berth machines list-for-rent {}",
-            machine, machine);
-    if (blocker == "NOT_QUALIFIED" || blocker == "WIPE_UNAVAILABLE")
-        return fmt::format(
-            "berth machines test {} says what failed, berth machines retry-test {} tries again",
-            machine, machine);
-    if (blocker == "GPU_LOST")
-        return "restart the host, or put the card back in; the agent says when it answers again";
-    if (blocker == "HEARTBEAT_STALE")
-        return "on the machine: berth-agent status, berth-agent doctor";
-    return fmt::format("berth machines list-for-rent {} says it in a sentence", machine);
 }
 
 }  // namespace

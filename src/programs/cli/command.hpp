@@ -59,11 +59,13 @@ struct Command {
     std::span<const OwnFlag> flags{};
     std::string_view operands{};  // of one with a function: "[RENTAL] [TEXT]"
     std::string_view uses{};      // of one with a function: "GET /a, POST /b"
+    bool keeps_rest = false;      // its function knows what is left out of the body
 };
 
 // Whether a flag for this member may be left out, although the request needs the member.
 constexpr bool fills_in(const Command& command, std::string_view member) {
-    return !member.empty() && (command.preset.member == member || command.lookup.member == member);
+    return !member.empty() && (command.keeps_rest || command.preset.member == member ||
+                               command.lookup.member == member);
 }
 
 std::vector<const Command*> all_commands();

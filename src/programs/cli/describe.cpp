@@ -39,7 +39,8 @@ std::string command_json(const Command& command) {
     std::string flags;
     for (const Flag& flag : flags_of(command))
         flags += (flags.empty() ? "" : ",") +
-                 flag_json(flag.name, flag.value, flag.help, flag.fallback, flag.required);
+                 flag_json(flag.name, flag.value, flag.help, flag.fallback,
+                           flag.required && !fills_in(command, flag.member));
     return fmt::format(
         "{{\"command\":{},\"help\":{},\"method\":{},\"path\":{},\"operands\":[{}],\"flags\":[{}]}}",
         json_quoted("berth " + std::string(command.words)), json_quoted(command.help),

@@ -1,5 +1,6 @@
 // What hosts do with their machines.
 #include "billing/types.hpp"
+#include "cli/fleet.hpp"
 #include "cli/special.hpp"
 #include "funding/types.hpp"
 #include "hosts/rental_types.hpp"
@@ -11,10 +12,6 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::string_view machine_columns =
-    "MACHINE=machine_id STATE=state GPU=gpu_model N=gpu_count VRAM=vram_bytes "
-    "PRICE=current_offer.rate_micro_per_hour OFFER=current_offer.state HEALTHY=last_healthy_at";
-
 constexpr std::string_view host_rental_columns =
     "RENTAL=job_id MACHINE=machine_id STATE=state EARNED=earned_micro WHY=end_reason "
     "SINCE=started_at";
@@ -22,6 +19,10 @@ constexpr std::string_view host_rental_columns =
 constexpr auto preempt_flags = std::to_array<OwnFlag>({
     {"reason", "TEXT", "for the renter", "the owner needs the machine"},
     {"state", "FOLDER", "of the machine's agent", "/var/lib/berth-agent, or the box's"},
+});
+
+constexpr auto offer_flags = std::to_array<OwnFlag>({
+    {"label", "NAME", "all your machines that you call so, in the place of MACHINE"},
 });
 
 constexpr Command host_table[] = {
@@ -42,7 +43,9 @@ constexpr Command host_table[] = {
      .path = "/api/v1/hosts/machines",
      .query = &wire::type_of<hosts::MachinesQuery>,
      .columns = machine_columns,
-     .help = "Your machines."},
+     .help = "Your machines, those first that need you, with the next step for each.",
+     .run = list_machines,
+     .uses = "GET /api/v1/hosts/machines/{id}"},
     {.words = "machines show",
      .method = "GET",
      .path = "/api/v1/hosts/machines/{id}",
@@ -112,12 +115,15 @@ constexpr Command host_table[] = {
      .path = "/api/v1/hosts/machines/{id}",
      .help = "Removes a machine for good."},
     {.words = "offers edit",
-     .method = "PATCH",
-     .path = "/api/v1/hosts/machines/{id}/offer",
      .body = &wire::type_of<offers::OfferEdit>,
-     .help = "Sets the price and the terms of a machine.",
-     .lookup = {"expected_version", "/api/v1/hosts/machines/{id}", "current_offer.offer_version"},
-     .next = "berth machines list-for-rent MACHINE, unless it is listed already"},
+     .help = "Sets the price and the terms of a machine; what is left out stays as it is.",
+     .next = "berth machines list-for-rent MACHINE, unless it is listed already",
+     .run = edit_offers,
+     .flags = offer_flags,
+     .operands = "[MACHINE]",
+     .uses = "GET /api/v1/hosts/machines, GET /api/v1/hosts/machines/{id}, "
+             "GET /api/v1/hosts/machines/{id}/offers, PATCH /api/v1/hosts/machines/{id}/offer",
+     .keeps_rest = true},
     {.words = "offers history",
      .method = "GET",
      .path = "/api/v1/hosts/machines/{id}/offers",

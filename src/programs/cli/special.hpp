@@ -13,6 +13,8 @@ int wait_for_rental(Context& context);
 int chat(Context& context);
 int open_shell(Context& context);
 int open_endpoint(Context& context);  // in a browser
+int list_machines(Context& context);
+int edit_offers(Context& context);
 int inspect_machine(Context& context);
 int preempt_machine(Context& context);
 

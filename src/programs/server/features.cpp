@@ -237,8 +237,9 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
                    countries, rentals.host_agent_side(), site.base_url}),
       gates(
           {crypto::Secret(secrets.command), secret_of(secrets.command_next), rentals::find_placed}),
+      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       qualifications(host_agents.commands(), endpoint_reach_of(start),
-                     proof_rules.value_or(proof_rules_of(start)), &gates),
+                     proof_rules.value_or(proof_rules_of(start)), &gates, &offers),
       endpoint_reach(endpoint_reach_of(start)),
       relay(sealer, endpoint_reach),
       contract_wallets(chain != nullptr ? std::make_unique<const ContractsOnChain>(*chain)
@@ -259,7 +260,6 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       recoveries(site, outbox),
       guests(site, outbox),
       admin(start, outbox, treasury, chain, watcher_vitals),
-      offers(jobs ? *jobs : static_cast<const offers::LiveJobs&>(rentals)),
       catalog(start.get<machines::Settings>()),
       templates(rentals::usual_start),
       hosts(rentals) {}

@@ -90,6 +90,7 @@ struct Features {
     rentals::Rentals rentals;
     machines::HostAgents host_agents;
     gates::Gates gates;
+    offers::Offers offers;
     machines::Qualifications qualifications;
     http::Reach endpoint_reach;  // of what hosts announce
     relay::Relay relay;
@@ -113,7 +114,6 @@ struct Features {
     guests::Guests guests;
     admin::Admin admin;
     four_eyes::FourEyes four_eyes;
-    offers::Offers offers;
     catalog::Catalog catalog;
     offers::Templates templates;
     hosts::Hosts hosts;

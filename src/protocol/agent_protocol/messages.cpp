@@ -150,10 +150,18 @@ constexpr Message doors[] = {
     to_agent<LinkLine>("LinkLine", "A line of the gate's answer to `POST /v1/link`."),
 };
 
+constexpr Message standings[] = {
+    to_agent<MachineStanding>("MachineStanding",
+                              "The answer, 200, to `GET /api/v1/host-agent/standing`, and to "
+                              "`POST /api/v1/host-agent/drain`, which has no body: a rental that "
+                              "runs goes on, and no other is taken."),
+};
+
 constexpr Chapter all[] = {
     {"Coming in", coming_in},          {"Heartbeats and orders", beating},
     {"What commands carry", commands}, {"Events and their evidence", events},
     {"The machine test", testing},     {"Doors of a gate", doors},
+    {"How it stands", standings},
 };
 
 // "must be a UUID" as a noun.

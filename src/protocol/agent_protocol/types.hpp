@@ -11,3 +11,4 @@
 #include "agent_protocol/orders.hpp"
 #include "agent_protocol/payloads.hpp"
 #include "agent_protocol/qualification.hpp"
+#include "agent_protocol/standing.hpp"

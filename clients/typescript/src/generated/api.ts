@@ -5991,6 +5991,10 @@ export interface components {
              * @description The machine that did; null before.
              */
             machine_id: string | null;
+            /** @description What its first offer costs, once it has passed its test; null when nothing was said. */
+            rate_micro_per_hour: string | null;
+            /** @description Whether it is listed then. */
+            list: boolean;
         };
         ErrorDetail: {
             /** @description Which kind of error it is. New codes may appear: treat an unknown one by the HTTP status. */
@@ -7309,6 +7313,28 @@ export interface components {
             tier: "container" | "inference";
             /** @description What the owner calls it. */
             label?: string;
+            /** @description What the machine is to cost: its first offer, published when it has passed its test, unless another one was published by then. */
+            rate_micro_per_hour?: string;
+            /**
+             * @description Disk that the price includes; never more than the test finds free. Needs a price.
+             * @default 100
+             */
+            included_disk_gib?: number;
+            /**
+             * @description Outgoing traffic that the price includes. Needs a price.
+             * @default 1000
+             */
+            included_egress_gib?: number;
+            /**
+             * @description For how many days it is offered from then on. Needs a price.
+             * @default 365
+             */
+            available_days?: number;
+            /**
+             * @description Whether it is to be listed then, as soon as nothing keeps it from that. Needs a price.
+             * @default false
+             */
+            list?: boolean;
         };
         NewGuest: {
             /**
