@@ -223,6 +223,7 @@ void set_bounds(CURL* handle, const Outbound& request) {
         set(handle, CURLOPT_PINNEDPUBLICKEY, pin.c_str());
     }
     set(handle, CURLOPT_FRESH_CONNECT, request.fresh_connection ? 1L : 0L);
+    set(handle, CURLOPT_FORBID_REUSE, request.fresh_connection ? 1L : 0L);
     set(handle, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(request.connect_max));
     if (!request.take) {
         set(handle, CURLOPT_TIMEOUT_MS, milliseconds(request.total_max));

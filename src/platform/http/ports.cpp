@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 #include <linux/filter.h>
+#include <sys/epoll.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -18,6 +21,7 @@ namespace {
 
 constexpr int ports_backlog = 256;
 constexpr int accepted_at_once_max = 16;  // of one port, before others have their turn
+constexpr int ready_at_once_max = 64;     // ports
 constexpr std::chrono::milliseconds ports_pause{50};
 
 bool is_short_of_means(int error) {
@@ -76,93 +80,103 @@ public:
     void close(std::uint16_t port) { open_.erase(port); }
     void close_all() {
         open_.clear();
-        over_ = true;
+        watch_.reset();
     }
     bool is_open(std::uint16_t port) const { return open_.contains(port); }
     std::size_t size() const { return open_.size(); }
 
 private:
-    // The socket is closed after the watch has let go of it.
-    struct One {
-        One(boost::asio::io_context& io, Descriptor listener)
-            : socket(std::move(listener)), watch(io) {}
-
-        Descriptor socket;
-        Watch watch;
-    };
-
-    void await(std::uint16_t port, const std::shared_ptr<One>& one);
-    void accept(std::uint16_t port, const std::shared_ptr<One>& one);
-    void pause(std::uint16_t port, const std::shared_ptr<One>& one, int error);
-    bool is_current(std::uint16_t port, const std::shared_ptr<One>& one) const {
-        const auto found = open_.find(port);
-        return !over_ && found != open_.end() && found->second == one;
-    }
+    void start_watching();
+    void await();
+    void look();
+    bool accept(std::uint16_t port);
+    void pause(int error);
 
     const std::shared_ptr<Loop> loop_;
     const std::string address_;
     const std::function<void(Visitor)> on_visitor_;
-    std::map<std::uint16_t, std::shared_ptr<One>> open_;
-    bool over_ = false;
+    // An epoll of its own, which is ready when one of the ports is: a gate has a port for each
+    // machine, and what a loop keeps for each thing that it waits for adds up.
+    Descriptor ready_;
+    std::optional<Watch> watch_;  // let go of before that is closed
+    std::map<std::uint16_t, Descriptor> open_;
     bool short_of_means_ = false;  // said once, when accepting pauses
 };
 
 std::uint16_t Ports::Listening::open(std::uint16_t port) {
     if (port != 0 && is_open(port)) return port;
-    const auto fail = [&](const char* why) {
-        return std::runtime_error(
-            fmt::format("cannot listen on {} port {}: {}", address_, port, why));
-    };
-    std::shared_ptr<One> one;
     try {
-        one = std::make_shared<One>(loop_->io(), listen_at(address_, port));
+        if (!watch_) start_watching();
+        Descriptor socket = listen_at(address_, port);
+        const std::uint16_t taken = port_of(socket.number());
+        epoll_event wish{.events = EPOLLIN, .data = {.u32 = taken}};
+        if (::epoll_ctl(ready_.number(), EPOLL_CTL_ADD, socket.number(), &wish) != 0)
+            throw std::runtime_error(std::strerror(errno));
+        open_[taken] = std::move(socket);
+        return taken;
     } catch (const std::runtime_error& error) {
-        throw fail(error.what());
+        throw std::runtime_error(
+            fmt::format("cannot listen on {} port {}: {}", address_, port, error.what()));
     }
-    if (!one->watch.start(one->socket.number())) throw fail("the loop has no means for it");
-    const std::uint16_t taken = port_of(one->socket.number());
-    open_[taken] = one;
-    await(taken, one);
-    return taken;
 }
 
-void Ports::Listening::await(std::uint16_t port, const std::shared_ptr<One>& one) {
-    one->watch.await_input([self = weak_from_this(), port,
-                            weak = std::weak_ptr(one)](const boost::system::error_code& error) {
-        const std::shared_ptr<Listening> here = self.lock();
-        const std::shared_ptr<One> same = weak.lock();
-        if (!error && here && same && here->is_current(port, same)) here->accept(port, same);
+void Ports::Listening::start_watching() {
+    ready_ = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
+    watch_.emplace(loop_->io());
+    if (ready_.number() < 0 || !watch_->start(ready_.number())) {
+        watch_.reset();
+        throw std::runtime_error("the loop has no means for it");
+    }
+    await();
+}
+
+void Ports::Listening::await() {
+    if (!watch_) return;
+    watch_->await_input([weak = weak_from_this()](const boost::system::error_code& error) {
+        const std::shared_ptr<Listening> self = weak.lock();
+        if (self && !error) self->look();
     });
 }
 
 // Accepting goes on whatever happens: one who vanished is skipped, and when the system is short of
-// descriptors or memory there is a pause for some to come back.
-void Ports::Listening::accept(std::uint16_t port, const std::shared_ptr<One>& one) {
+// descriptors or memory there is a pause for some to come back. What is left at a port makes it
+// ready again.
+void Ports::Listening::look() {
+    std::array<epoll_event, ready_at_once_max> events;
+    const int count = ::epoll_wait(ready_.number(), events.data(), ready_at_once_max, 0);
+    for (int i = 0; i < count; ++i) {
+        const auto port = static_cast<std::uint16_t>(events[static_cast<std::size_t>(i)].data.u32);
+        if (!accept(port)) return pause(errno);
+    }
+    await();
+}
+
+// False when the system is short of means. Whoever visits may close this port, or all of them.
+bool Ports::Listening::accept(std::uint16_t port) {
     for (int i = 0; i < accepted_at_once_max; ++i) {
+        const auto at = open_.find(port);
+        if (at == open_.end()) return true;
         sockaddr_storage peer{};
         socklen_t size = sizeof peer;
-        Descriptor socket(::accept4(one->socket.number(), reinterpret_cast<sockaddr*>(&peer), &size,
+        Descriptor socket(::accept4(at->second.number(), reinterpret_cast<sockaddr*>(&peer), &size,
                                     SOCK_NONBLOCK | SOCK_CLOEXEC));
         if (socket.number() < 0) {
-            if (errno == EAGAIN) break;
-            if (is_short_of_means(errno)) return pause(port, one, errno);
+            if (errno == EAGAIN) return true;
+            if (is_short_of_means(errno)) return false;
             continue;
         }
         short_of_means_ = false;
         on_visitor_({port, Carrier(std::move(socket)),
                      address_of(reinterpret_cast<const sockaddr&>(peer))});
-        if (!is_current(port, one)) return;
     }
-    await(port, one);
+    return true;
 }
 
-void Ports::Listening::pause(std::uint16_t port, const std::shared_ptr<One>& one, int error) {
+void Ports::Listening::pause(int error) {
     if (!std::exchange(short_of_means_, true))
         log(Level::warn, "accept_paused", {{"reason", std::strerror(error)}});
-    loop_->after(ports_pause, [self = weak_from_this(), port, weak = std::weak_ptr(one)] {
-        const std::shared_ptr<Listening> here = self.lock();
-        const std::shared_ptr<One> same = weak.lock();
-        if (here && same && here->is_current(port, same)) here->accept(port, same);
+    loop_->after(ports_pause, [weak = weak_from_this()] {
+        if (const std::shared_ptr<Listening> self = weak.lock()) self->await();
     });
 }
 

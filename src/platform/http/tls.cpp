@@ -31,6 +31,11 @@ TlsContext::TlsContext(ssl_ctx_st* context) : context_(context) {
     SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     ::SSL_CTX_set_options(
         context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    // The one that everybody has first: quicker than the others, and a connection keeps less for
+    // it.
+    ::SSL_CTX_set_ciphersuites(context,
+                               "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:"
+                               "TLS_CHACHA20_POLY1305_SHA256");
     // Idle connections hold no record buffers; a write may be taken up again from another place.
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);

@@ -138,8 +138,8 @@ std::vector<DoorReport> Board::report() {
         DoorReport row;
         row.door_id = id;
         row.linked = door.open && machine != machines_.end() && machine->second.link != nullptr;
-        row.bytes_in.value = static_cast<std::int64_t>(door.counters->from_a.load());
-        row.bytes_out.value = static_cast<std::int64_t>(door.counters->from_b.load());
+        row.bytes_in.value = static_cast<std::int64_t>(door.bytes_in());
+        row.bytes_out.value = static_cast<std::int64_t>(door.bytes_out());
         row.streams.value = static_cast<std::int64_t>(door.streams.size() + door.joining);
         if (door.unanswered > 0 && steady() - door.unanswered_at < options_.timings.unanswered_told)
             row.unanswered = wire::Count{door.unanswered};
@@ -165,7 +165,7 @@ void Board::obey(const agent_protocol::GateOrders& orders, const std::vector<Doo
         drop_waiting(id);
         end_streams(door);
         if (machine == machines_.end()) continue;
-        machine->second.doors.erase(id);
+        std::erase(machine->second.doors, id);
         if (machine->second.doors.empty()) end_link(machine->second, ByeReason::cut);
     }
     // What is over, and was told to its last byte, is nobody's any more.
@@ -173,8 +173,8 @@ void Board::obey(const agent_protocol::GateOrders& orders, const std::vector<Doo
         const auto found = doors_.find(row.door_id);
         if (found == doors_.end()) continue;
         const Door& door = found->second;
-        const std::uint64_t in = door.counters->from_a;
-        const std::uint64_t out = door.counters->from_b;
+        const std::uint64_t in = door.bytes_in();
+        const std::uint64_t out = door.bytes_out();
         const bool over =
             !door.open && door.streams.empty() && door.joining == 0 && door.waiting == 0;
         if (!over || static_cast<std::uint64_t>(row.bytes_in.value) != in ||
@@ -215,8 +215,8 @@ Present Board::present() const {
     for (const auto& [id, door] : doors_) {
         if (door.open) ++now.doors;
         now.streams += door.streams.size() + door.joining;
-        now.bytes_in += door.counters->from_a;
-        now.bytes_out += door.counters->from_b;
+        now.bytes_in += door.bytes_in();
+        now.bytes_out += door.bytes_out();
     }
     return now;
 }

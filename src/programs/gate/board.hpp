@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -107,8 +106,13 @@ private:
         Rank rank;
         Time expires_at{};
         std::shared_ptr<Link> link;
-        std::set<DoorId> doors;
+        std::vector<DoorId> doors;
         std::size_t waiting = 0;
+    };
+    // What the streams of a door have in common; there is none before the first.
+    struct Flow {
+        http::Pace pace;
+        http::PumpCounters counters;
     };
     struct Joined {
         http::Pump pump;
@@ -129,8 +133,11 @@ private:
         std::int64_t unanswered = 0;                // calls, since one was answered
         Duration unanswered_at{};                   // the last of them
         std::map<std::uint64_t, Joined> streams{};  // the oldest first
-        std::shared_ptr<http::Pace> pace = std::make_shared<http::Pace>();
-        std::shared_ptr<http::PumpCounters> counters = std::make_shared<http::PumpCounters>();
+        std::int64_t rate_bps = 0;                  // each way; 0: no limit
+        std::shared_ptr<Flow> flow{};
+
+        std::uint64_t bytes_in() const { return flow ? flow->counters.from_a.load() : 0; }
+        std::uint64_t bytes_out() const { return flow ? flow->counters.from_b.load() : 0; }
     };
     struct Call {
         DoorId door;

@@ -194,8 +194,12 @@ void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine
     std::string source = http::subscriber(stranger.peer());
     const std::uint64_t number = ++streams_begun_;
     http::PumpOptions options;
-    options.pace = door.pace;
-    options.counters = door.counters;
+    if (!door.flow) {
+        door.flow = std::make_shared<Flow>();
+        door.flow->pace.set_rate_bps(door.rate_bps);
+    }
+    options.pace = {door.flow, &door.flow->pace};
+    options.counters = {door.flow, &door.flow->counters};
     options.on_end = [loop = loop_, weak = weak_from_this(), id, number](http::PumpEnd) {
         loop->post([weak, id, number] {
             const auto self = weak.lock();

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/log.hpp"
 #include "gate/board.hpp"
 
@@ -73,15 +75,16 @@ void Board::end_link(Machine& machine, ByeReason why) {
 void Board::take_ticket(Machine& machine, const Ticket& ticket) {
     machine.rank = rank_of(ticket);
     machine.expires_at = ticket.expires_at;
-    std::set<DoorId> named;
+    std::vector<DoorId> named;
     for (const TicketDoor& door : ticket.doors.value) {
         if (is_cut(door.door_id, machine.rank)) continue;
         take_door(ticket, door);
-        named.insert(door.door_id);
+        named.push_back(door.door_id);
     }
     for (const DoorId& id : machine.doors) {
         const auto door = doors_.find(id);
-        if (named.contains(id) || door == doors_.end()) continue;
+        const bool stays = std::find(named.begin(), named.end(), id) != named.end();
+        if (stays || door == doors_.end()) continue;
         close_door(door->second);
         drop_waiting(id);
         end_streams(door->second);
@@ -113,7 +116,8 @@ void Board::take_door(const Ticket& ticket, const TicketDoor& given) {
     door.streams_max = std::min(most, static_cast<std::size_t>(given.streams_max.value));
     door.rank = rank_of(ticket);
     door.expires_at = ticket.expires_at;
-    door.pace->set_rate_bps(given.rate_bps.value);
+    door.rate_bps = given.rate_bps.value;
+    if (door.flow) door.flow->pace.set_rate_bps(door.rate_bps);
     if (door.open || !ports_) return;
     try {
         ports_->open(port);
