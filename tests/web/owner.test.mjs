@@ -67,6 +67,7 @@ test('a page is one account’s', async (t) => {
     });
 
     await step('nor as another who signed in in a tab of which the page has not heard', async () => {
+        await page.goto('about:blank'); // it would begin anew
         await (await takeOver(context, market, ann)).close();
         await page.goto('/help?new=other');
         const sheet = page.getByRole('dialog', { name: 'Write to us' });
@@ -85,6 +86,7 @@ test('a page is one account’s', async (t) => {
     });
 
     await step('where a session ends elsewhere its figures go, and come back with it', async () => {
+        await page.goto('about:blank'); // it would begin anew
         await (await takeOver(context, market, ann)).close();
         await page.goto('/money');
         const shown = page.getByText(figure).filter({ visible: true });

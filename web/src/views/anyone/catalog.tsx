@@ -15,7 +15,7 @@ import { catalogName, useCatalog, type CatalogOffer, type CatalogPage, type Wish
 import { useSteady } from './steady';
 
 const everyS = 10;
-const pageSize = '50';
+const pageSize = '25'; // a screen shows ten; more rows cost each letter that is typed their time
 
 /** The pages after the first, for one question. */
 function useNextPages(wish: Wish, key: string) {
