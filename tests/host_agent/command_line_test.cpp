@@ -1,6 +1,8 @@
 // What berth-agent says to the one who installs it, before any server has heard of the machine.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "host_agent/card_of_host.hpp"
@@ -37,6 +39,39 @@ TEST(AgentCommandLine, TheDoctorSaysWhatIsMissingAndHowToMendIt) {
     const Outcome broken = examine({"--engines", folder.path() + "/engines"});
     EXPECT_EQ(broken.status, 2);
     EXPECT_NE(broken.output.find("must be the full path"), std::string::npos) << broken.output;
+}
+
+TEST(AgentCommandLine, TheDoctorKnowsTheFirewallAndTheLineThatOpensIt) {
+    TemporaryFolder folder;
+    const std::string path = std::getenv("PATH");
+    ::setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
+    const auto fake = [&](const std::string& name, const std::string& script) {
+        std::ofstream(folder.path() + "/" + name) << "#!/bin/sh\n" << script << "\n";
+        std::filesystem::permissions(folder.path() + "/" + name, std::filesystem::perms::owner_all);
+    };
+    const auto told = [&] {
+        return run_program({program_path("berth-agent"), "doctor", "--state",
+                            folder.path() + "/state", "--runtime", "process", "--simulate-gpu",
+                            "RTX 4090", "--public-host", "gpu1.example", "--ports", "40000-40009"})
+            .output;
+    };
+    fake("ufw", "echo 'Status: inactive'");
+    fake("firewall-cmd", "exit 1");
+    fake("nft",
+         "echo 'table inet filter {'; echo '  chain input {'; "
+         "echo '    type filter hook input priority 0; policy drop;'; echo '  }'; echo '}'");
+    EXPECT_NE(told().find("nft insert rule inet filter input tcp dport 40000-40009 accept"),
+              std::string::npos)
+        << told();
+    fake("firewall-cmd", "[ \"$1\" = --state ]");
+    EXPECT_NE(told().find("firewall-cmd --permanent --add-port=40000-40009/tcp"), std::string::npos)
+        << told();
+    fake("ufw", "echo 'Status: active'");
+    EXPECT_NE(told().find("ufw allow 40000:40009/tcp"), std::string::npos) << told();
+    fake("ufw", "echo 'Status: active'; echo '40000:40009/tcp  ALLOW  Anywhere'");
+    EXPECT_NE(told().find("ufw, and allows 40000:40009/tcp"), std::string::npos) << told();
+    EXPECT_EQ(told().find("To be reached at its own ports"), std::string::npos) << told();
+    ::setenv("PATH", path.c_str(), 1);
 }
 
 TEST(AgentCommandLine, WantsHttpsAndATokenThatIsNoArgument) {

@@ -164,6 +164,7 @@ protected:
     }
     void TearDown() override {
         if (agent) kill_agent();
+        if (!std::filesystem::exists(state() + "/jobs")) return;  // it has left
         for (const auto& job : std::filesystem::directory_iterator(state() + "/jobs")) {
             const std::string pid = member(read_text(job.path() / "process.json"), "pid");
             if (!pid.empty()) ::kill(std::stoi(pid), SIGKILL);

@@ -68,11 +68,6 @@ void StateFolder::save(const Identity& identity) const {
     agent_protocol::write_durably(folder_ + "/identity.json", wire::encode(identity));
 }
 
-void StateFolder::forget_identity() const {
-    for (const char* name : {"/identity.json", "/counters.json"}) files::remove(folder_ + name);
-    agent_protocol::sync_folder(folder_);
-}
-
 void make_state_folder(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0)
         return agent_protocol::sync_folder(files::path(path).parent_path().string());

@@ -72,7 +72,6 @@ public:
 
     std::optional<Identity> identity() const;
     void save(const Identity& identity) const;
-    void forget_identity() const;
 
     const std::string& folder() const { return folder_; }
     std::string counters_path() const { return folder_ + "/counters.json"; }

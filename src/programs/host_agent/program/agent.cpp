@@ -11,6 +11,7 @@
 #include "base/version.hpp"
 #include "host_agent/core/reach_words.hpp"
 #include "host_agent/job/evidence.hpp"
+#include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/power_limit.hpp"
 
 namespace berth::host_agent {
@@ -503,6 +504,7 @@ void Agent::follow_jumps() {
 
 std::string Agent::handle(const std::string& request) {
     if (request == "status") return status();
+    if (request == "standing") return standing();
     if (request.starts_with("preempt ")) return preempt(request.substr(8));
     return "unknown request";
 }
@@ -533,6 +535,17 @@ std::string Agent::status() {
             record.funded_through ? " until " + to_rfc3339(*record.funded_through) : "");
     }
     return text;
+}
+
+// The answer as it came, behind its status; 0 and why, where none came.
+std::string Agent::standing() {
+    try {
+        const http::Response response =
+            link_.send({.method = "GET", .target = standing_target, .total_max = 10s});
+        return fmt::format("{} {}", response.status, response.body);
+    } catch (const http::TransportError& error) {
+        return fmt::format("0 the server was not reached: {}", error.what());
+    }
 }
 
 std::string Agent::preempt(const std::string& reason) {

@@ -79,6 +79,7 @@ private:
     void forget_cleaned();
     std::string preempt(const std::string& reason);
     std::string status();
+    std::string standing();
 
     // How it stands with the server, as the last heartbeat found it.
     struct ServerContact {

@@ -20,7 +20,9 @@
 #include "gpu/offered.hpp"
 #include "host_agent/core/ports.hpp"
 #include "host_agent/program/agent.hpp"
+#include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/equipment.hpp"
+#include "host_agent/program/settings_of.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -46,43 +48,9 @@ std::string read_token(const Options& options) {
     return token;
 }
 
-Settings settings_of(const Options& options, Settings settings) {
-    const auto take = [](const std::optional<std::string>& given, std::string& into) {
-        if (given) into = *given;
-    };
-    take(options.mode, settings.mode);
-    take(options.public_host, settings.public_host);
-    take(options.runtime, settings.runtime);
-    take(options.simulate_gpu, settings.simulate_gpu);
-    take(options.engines, settings.engines);
-    take(options.ca_file, settings.ca_file);
-    if (options.gpus) settings.gpus = options.gpus;
-    if (options.driver_root) settings.driver_root = options.driver_root;
-    if (options.allow_registry) settings.allow_registry = options.allow_registry;
-    if (options.gate) settings.gate = parse_enum<agent_protocol::GateWish>(*options.gate);
-    if (options.gate_tls) settings.gate_tls = true;
-    if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
-    if (options.ports) {
-        settings.port_first.value = options.ports->first;
-        settings.port_last.value = options.ports->last;
-    }
-    if (!parse_enum<agent_protocol::HostMode>(settings.mode))
-        throw std::invalid_argument("--mode: must be dedicated, idle or colisted");
-    return settings;
-}
-
 void settle_public_host(Settings& settings, const std::string& server) {
     if (settings.public_host.empty() && is_loopback_address(server))
         settings.public_host = "127.0.0.1";
-}
-
-Identity enrolled_identity(const StateFolder& state) {
-    auto identity = state.identity();
-    if (!identity || !identity->machine_id)
-        throw std::invalid_argument(
-            fmt::format("{} holds no machine: enroll it first (berth-agent enroll --server URL)",
-                        state.folder()));
-    return std::move(*identity);
 }
 
 std::unique_ptr<BootClock> clock_of(const Options& options, const std::string& server) {
@@ -113,14 +81,6 @@ void check_offered(const gpu::Inventory& inventory, const Settings& settings) {
         fmt::print("left out: {} {}: {}\n", card.pci_address, card.model, card.why);
 }
 
-// The server may know the other of two keys alone.
-http::Response send_by_either_key(Link& link, Identity& identity, const Call& call) {
-    http::Response response = link.send(call);
-    if (response.status != 401 || !swap_seeds(identity)) return response;
-    link.use_key(identity.seed);
-    return link.send(call);
-}
-
 // It does little at once and is there for weeks: threads share one heap, and what was needed
 // once, as for the machine test, is given back.
 void keep_memory_small() {
@@ -130,6 +90,31 @@ void keep_memory_small() {
 }
 
 }  // namespace
+
+Settings settings_of(const Options& options, Settings settings) {
+    const auto take = [](const std::optional<std::string>& given, std::string& into) {
+        if (given) into = *given;
+    };
+    take(options.mode, settings.mode);
+    take(options.public_host, settings.public_host);
+    take(options.runtime, settings.runtime);
+    take(options.simulate_gpu, settings.simulate_gpu);
+    take(options.engines, settings.engines);
+    take(options.ca_file, settings.ca_file);
+    if (options.gpus) settings.gpus = options.gpus;
+    if (options.driver_root) settings.driver_root = options.driver_root;
+    if (options.allow_registry) settings.allow_registry = options.allow_registry;
+    if (options.gate) settings.gate = parse_enum<agent_protocol::GateWish>(*options.gate);
+    if (options.gate_tls) settings.gate_tls = true;
+    if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
+    if (options.ports) {
+        settings.port_first.value = options.ports->first;
+        settings.port_last.value = options.ports->last;
+    }
+    if (!parse_enum<agent_protocol::HostMode>(settings.mode))
+        throw std::invalid_argument("--mode: must be dedicated, idle or colisted");
+    return settings;
+}
 
 int enroll(const Options& options) {
     check_server_address(options.server);
@@ -228,45 +213,12 @@ int run(const Options& options) {
     std::_Exit(0);
 }
 
-int status(const Options& options) {
-    const StateFolder state(options.state);
-    if (const auto answer = ask_agent(state.control_path(), "status")) {
-        fmt::print("running\n{}", *answer);
-        return 0;
-    }
-    const Identity identity = enrolled_identity(state);
-    fmt::print("not running\nmachine {}\nserver {}\n", to_string(*identity.machine_id),
-               identity.server);
-    for (const JobRecord& record : JobRecords(state).all())
-        fmt::print("job {} {}\n", to_string(record.job_id), enum_name(record.phase));
-    return 3;
-}
-
 int preempt(const Options& options) {
     const StateFolder state(options.state);
     const auto answer = ask_agent(state.control_path(), "preempt " + options.reason);
     if (!answer) throw std::runtime_error("the agent does not run; start it first");
     fmt::print("{}", *answer);
     return answer->starts_with("notice given") ? 0 : 1;
-}
-
-int leave(const Options& options) {
-    StateFolder state(options.state);
-    state.lock();
-    Identity identity = enrolled_identity(state);
-    const SystemBootClock clock;
-    http::CurlClient client;
-    Link link(client, clock, identity);
-    const http::Response response =
-        send_by_either_key(link, identity, {.target = "/api/v1/host-agent/leave"});
-    if (response.status != 204 && response.status != 401)
-        throw std::runtime_error(
-            fmt::format("the server refused ({}): {}", response.status, response.body));
-    state.forget_identity();
-    fmt::print("{}\n", response.status == 204
-                           ? "left: the machine's key is dead"
-                           : "the server did not know this machine any more; it is forgotten here");
-    return 0;
 }
 
 // For an agent whose fence and the server's are too far apart, as after a server that was damaged

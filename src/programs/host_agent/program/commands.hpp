@@ -9,8 +9,12 @@ namespace berth::host_agent {
 int enroll(const Options& options);
 int run(const Options& options);
 int status(const Options& options);
+int drain(const Options& options);
+int logs(const Options& options);
 int preempt(const Options& options);
 int doctor(const Options& options);
+int test_machine(const Options& options);
+int setup(const Options& options);
 int leave(const Options& options);
 int mend_fence(const Options& options);
 

@@ -1,5 +1,6 @@
 // What is missing on this host, and how to mend it, before anything is enrolled.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "agent_protocol/commands.hpp"
 #include "base/enum_names.hpp"
@@ -10,6 +11,8 @@
 #include "host_agent/gate/gate_trial.hpp"
 #include "host_agent/program/commands.hpp"
 #include "host_agent/program/equipment.hpp"
+#include "host_agent/program/prerequisites.hpp"
+#include "host_agent/runtimes/container.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -142,6 +145,30 @@ void look_at_policy(Findings& findings, const std::string& path) {
     findings.tell(trouble.empty(), fmt::format("the owner's policy {}", path), trouble);
 }
 
+// A card of NVIDIA's that no driver speaks for, and what containers need, in one line to be pasted.
+void look_at_packages(Findings& findings, const Settings& settings, bool has_cards) {
+    std::vector<std::string> packages;
+    if (settings.runtime == "podman")
+        packages = missing_packages();
+    else if (!has_tool("bwrap"))
+        packages.emplace_back("bubblewrap");
+    if (!has_cards && settings.simulate_gpu.empty())
+        for (const char* package : {"nvidia-driver", "nvidia-modprobe"})
+            if (has_card_of_nvidia()) packages.emplace_back(package);
+    if (packages.empty()) return;
+    findings.tell(false, fmt::format("{} packages are missing", packages.size()),
+                  fmt::format("apt install {}", fmt::join(packages, " ")));
+}
+
+// It matters where jobs are reached at the host's own ports: a gate needs none that is open.
+void look_at_firewall(Findings& findings, const Settings& settings) {
+    const Firewall firewall = find_firewall(settings.port_first.value, settings.port_last.value);
+    findings.note(firewall.what);
+    if (!firewall.mend.empty() && !settings.public_host.empty() &&
+        !is_loopback_address("http://" + settings.public_host))
+        findings.note("To be reached at its own ports: " + firewall.mend);
+}
+
 Settings settings_to_examine(const Options& options, const std::optional<Identity>& identity) {
     Settings settings;
     if (identity) settings = identity->settings;
@@ -170,8 +197,9 @@ void look_at_ways(Findings& findings, const Settings& settings, const std::strin
     if (settings.gate == GateWish::always)
         return findings.tell(by_gate, "jobs are reached by a gate, as --gate always has it",
                              "No gate of the server is reached from here.");
+    const std::string host = settings.public_host.empty() ? "127.0.0.1" : settings.public_host;
     const std::string told =
-        directly  ? fmt::format("jobs are reached under {}{}", settings.public_host,
+        directly  ? fmt::format("jobs are reached under {}{}", host,
                                by_gate ? ", or by a gate where its ports do not answer" : "")
         : by_gate ? "jobs are reached by a gate: there is no public host"
                   : "no public host, and no gate";
@@ -192,6 +220,7 @@ int doctor(const Options& options) {
     Equipment equipment(state, settings);
     Findings findings;
     look_at_cards(findings, equipment.gpus());
+    look_at_packages(findings, settings, !equipment.gpus().inventory().gpus.empty());
     look_at_host(findings, state.folder());
     const auto troubles = equipment.runtime().troubles();
     findings.tell(troubles.empty(), fmt::format("the runtime {}", settings.runtime),
@@ -202,6 +231,7 @@ int doctor(const Options& options) {
         find_port(settings.port_first.value, settings.port_last.value, {}).has_value(),
         fmt::format("ports {} to {}", settings.port_first.value, settings.port_last.value),
         "All of them are in use: choose others with --ports.");
+    look_at_firewall(findings, settings);
     look_at_policy(findings, options.policy);
     if (!options.server.empty())
         look_at_server(findings, options.server, options.ca_file.value_or(""));

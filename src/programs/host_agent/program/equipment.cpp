@@ -21,13 +21,6 @@ bool is_simulated(const Settings& settings) {
     return !settings.simulate_gpu.empty() || settings.runtime == "simulated";
 }
 
-// Each state has its own: podman takes two stores that share one for the same.
-std::string run_folder(const std::string& state) {
-    const PodmanOptions usual;
-    if (state == usual.state) return usual.run;
-    return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
-}
-
 constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
 
 std::int64_t store_bytes(const std::string& folder, const Settings& settings) {
@@ -83,12 +76,22 @@ std::unique_ptr<Front> make_front(const Settings& settings) {
 
 }  // namespace
 
+// Each state has its own: podman takes two stores that share one for the same.
+std::string run_folder(const std::string& state) {
+    const PodmanOptions usual;
+    if (state == usual.state) return usual.run;
+    return usual.run + "-" + to_hex(crypto::sha256(state)).substr(0, 8);
+}
+
+std::unique_ptr<gpu::Gpus> make_gpus(const StateFolder& state, const Settings& settings) {
+    if (!settings.simulate_gpu.empty())
+        return gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram");
+    return gpu::host_gpus({own_program(), "gpu-worker"},
+                          {.offered = gpu::parse_names(settings.gpus.value_or(""))});
+}
+
 Equipment::Equipment(const StateFolder& state, const Settings& settings)
-    : gpus_(
-          settings.simulate_gpu.empty()
-              ? gpu::host_gpus({own_program(), "gpu-worker"},
-                               {.offered = gpu::parse_names(settings.gpus.value_or(""))})
-              : gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram")),
+    : gpus_(make_gpus(state, settings)),
       runtime_(make_runtime(state, settings)),
       front_(make_front(settings)),
       is_front_used_(announces_with_tls(settings)) {}

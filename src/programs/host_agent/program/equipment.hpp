@@ -9,6 +9,12 @@
 
 namespace berth::host_agent {
 
+// Throws std::invalid_argument with a sentence when settings make no sense.
+std::unique_ptr<gpu::Gpus> make_gpus(const StateFolder& state, const Settings& settings);
+
+// What a reboot may take of the agent with this state folder.
+std::string run_folder(const std::string& state);
+
 class Equipment {
 public:
     // Throws std::invalid_argument with a sentence when settings make no sense.

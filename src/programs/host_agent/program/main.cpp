@@ -143,14 +143,33 @@ int run_program(int count, char** words) {
     add_policy(*running, options);
     running->add_option("--clock-file", options.clock_file,
                         "for development: the clock of a simulated server");
-    add("status", "tell how it stands", status);
+    add("status", "tell how it stands: rented or not, earned, cards, what to do", status);
+    CLI::App* const reading = add("logs", "show what the agent logged, by journalctl", logs);
+    reading->add_option("--lines", options.lines, "how many of the last lines [100]")
+        ->check(CLI::Range(1, 1'000'000));
+    reading->add_flag("--follow,-f", options.follow, "go on with what comes");
+    add("drain", "take no other rental; one that runs goes on", drain);
     add("preempt", "give the running job notice", preempt)
         ->add_option("--reason", options.reason, "for the renter");
     CLI::App* const examining = add("doctor", "tell what is missing on this host", doctor);
     examining->add_option("--server", options.server, "also whether this server can be reached");
     add_host(*examining, options);
     add_policy(*examining, options);
-    add("leave", "end this machine's enrollment", leave);
+    add("leave", "end this machine's enrollment and remove all that the agent has here", leave);
+    CLI::App* const testing =
+        add("test", "take the machine test as far as it goes without a server", test_machine);
+    testing->add_option("--server", options.server, "whose network jobs are to reach");
+    add_host(*testing, options);
+    CLI::App* const preparing =
+        add("setup", "look at this host, test it, enroll it, start the agent, wait for the listing",
+            setup);
+    preparing->add_option("--server", options.server, "its address, https")->required();
+    preparing->add_option("--token-file", options.token_file,
+                          "file with the enrollment token; - is standard input. Without it: "
+                          "BERTH_ENROLL_TOKEN");
+    preparing->add_flag("--no-start", options.no_start, "leave it to others to start the agent");
+    add_host(*preparing, options);
+    add_policy(*preparing, options);
     add("mend-fence", "take the server's fence in place of ours, when the two are too far apart",
         mend_fence);
 

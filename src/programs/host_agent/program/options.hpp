@@ -33,7 +33,10 @@ struct Options {
     std::optional<std::string> gate;  // auto, always or never
     bool gate_tls = false;
     std::string policy = usual_policy_file;
-    std::string clock_file;  // of a simulated server; empty: time is the system's
+    std::string clock_file;    // of a simulated server; empty: time is the system's
+    std::int64_t lines = 100;  // of logs
+    bool follow = false;
+    bool no_start = false;  // of setup: the agent is started by somebody else
     std::string reason = "the owner needs the machine";  // of preempt
 };
 

@@ -37,7 +37,107 @@ Check& with(Check& said, std::int64_t actual, std::int64_t required, std::string
     return said;
 }
 
+// Every card, as a job gets them, and the server as what every job can reach. A server that is not
+// public, as in development, or has no address of IPv4 is reached by no job, and its name says
+// nothing of whether jobs can look names up.
+Runtime::ProfileQuestion profile_question(const LocalParts& parts) {
+    Runtime::ProfileQuestion question;
+    if (parts.settings.simulate_gpu.empty()) {
+        const gpu::Inventory inventory = parts.gpus.inventory();
+        question.driver_version = inventory.driver_version;
+        for (const auto& card : inventory.gpus)
+            question.gpus.push_back(
+                {card.pci_address.value, card.uuid.value ? card.uuid.value->value : ""});
+    }
+    if (is_loopback_address(parts.server)) return question;
+    const ServerPlace place = place_of(parts.server);
+    for (const http::Address& address :
+         http::resolve(place.host, http::Reach::public_only).addresses) {
+        const std::string text = http::to_string(address);
+        if (text.find(':') != std::string::npos) continue;  // a job has no IPv6
+        question.address = text;
+        question.port = place.port;
+        if (!http::parse_address(place.host)) question.name = place.host;
+        break;
+    }
+    return question;
+}
+
+void measure_host(const LocalParts& parts, const agent_protocol::TestLimits& limits,
+                  TestResult& said) {
+    const auto disk = disk_space(parts.folder);
+    Check free =
+        check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
+              disk ? fmt::format("{} GB are free for jobs.", disk->free_bytes / 1'000'000'000)
+                   : "The disk could not be asked.",
+              fmt::format("Free space on the disk of {}.", parts.folder));
+    if (disk) {
+        with(free, disk->free_bytes, limits.min_disk_bytes.value, "bytes");
+        said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};
+    }
+    said.checks.value.push_back(std::move(free));
+    const auto ram = ram_bytes();
+    Check memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
+                         ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
+                             : "The memory could not be asked.",
+                         "Give the host more memory.");
+    if (ram) {
+        with(memory, *ram, limits.min_ram_bytes.value, "bytes");
+        said.measurements.ram_bytes = wire::Decimal{*ram};
+    }
+    said.checks.value.push_back(std::move(memory));
+    said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
+}
+
+Check profile_check(const LocalParts& parts) {
+    if (const auto asserted = parts.runtime.assert_profile(profile_question(parts)))
+        return check("container.profile", asserted->holds, asserted->summary.substr(0, 500),
+                     asserted->remedy);
+    Check profile;
+    profile.id = {"container.profile"};
+    profile.status = CheckStatus::skipped;
+    profile.summary.emplace(wire::Text<0, 500>{"This host runs no containers."});
+    return profile;
+}
+
+std::uint64_t number_of(const std::string& seed) {
+    std::uint64_t number = 0xcbf29ce484222325;
+    for (const char letter : seed)
+        number = (number ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    return number;
+}
+
+Check left_to_server(std::string id, std::string what) {
+    Check said;
+    said.id = {std::move(id)};
+    said.status = CheckStatus::skipped;
+    said.summary.emplace(wire::Text<0, 500>{std::move(what)});
+    return said;
+}
+
+// What servers ask for at least; each says its own with its test.
+agent_protocol::TestLimits usual_limits() {
+    return {{8'000'000'000}, {4'000'000'000}, {20'000'000'000}, {0}};
+}
+
 }  // namespace
+
+TestResult test_alone(const LocalParts& parts) {
+    const agent_protocol::TestLimits limits = usual_limits();
+    const std::uint64_t seed = number_of(SystemRandom().bytes(8));
+    TestResult said;
+    judge_cards(parts.gpus.inventory(), parts.gpus.users(), parts.gpus.measure(seed),
+                limits.min_vram_bytes.value, said);
+    measure_host(parts, limits, said);
+    said.checks.value.push_back(profile_check(parts));
+    said.checks.value.push_back(judge_wipes(parts.gpus.wipe(seed)));
+    for (const char* id : {"net.down", "net.up", "net.endpoint"})
+        said.checks.value.push_back(
+            left_to_server(id, "The server measures it when it tests the machine."));
+    said.checks.value.push_back(
+        left_to_server("gpu.proof", "The server asks for it when it tests the machine."));
+    return said;
+}
 
 // Where the server looks whether jobs on this machine could be reached.
 class Qualification::EndpointServer final : public http::Handler {
@@ -99,24 +199,13 @@ void Qualification::tidy() {
 void Qualification::run(const QualifyPayload& order) {
     log(Level::info, "machine_test", {{"run_id", to_string(order.run_id)}});
     const agent_protocol::TestLimits& limits = order.limits;
-    std::uint64_t seed = 0xcbf29ce484222325;
-    for (const char letter : order.seed)
-        seed = (seed ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+    const std::uint64_t seed = number_of(order.seed);
     TestResult said;
     judge_cards(parts_.gpus.inventory(), parts_.gpus.users(), parts_.gpus.measure(seed),
                 limits.min_vram_bytes.value, said);
-    measure_host(limits, said);
+    measure_host(local(), limits, said);
     measure_network(said);
-    Check profile;
-    profile.id = {"container.profile"};
-    if (const auto asserted = parts_.runtime.assert_profile(profile_question())) {
-        profile = check(profile.id.value, asserted->holds, asserted->summary.substr(0, 500),
-                        asserted->remedy);
-    } else {
-        profile.status = CheckStatus::skipped;
-        profile.summary.emplace(wire::Text<0, 500>{"This host runs no containers."});
-    }
-    said.checks.value.push_back(std::move(profile));
+    said.checks.value.push_back(profile_check(local()));
     // The wipe comes after it: what the proof left behind is no renter's to read.
     said.checks.value.push_back(
         prove_cards({parts_.link, parts_.counters, parts_.gpus}, order.run_id));
@@ -125,57 +214,6 @@ void Qualification::run(const QualifyPayload& order) {
     open_door(order, said);
     said.fence.value = parts_.counters.fence();
     send(order, said);
-}
-
-// Every card, as a job gets them, and the server as what every job can reach. A server that is not
-// public, as in development, or has no address of IPv4 is reached by no job, and its name says
-// nothing of whether jobs can look names up.
-Runtime::ProfileQuestion Qualification::profile_question() {
-    Runtime::ProfileQuestion question;
-    if (parts_.settings.simulate_gpu.empty()) {
-        const gpu::Inventory inventory = parts_.gpus.inventory();
-        question.driver_version = inventory.driver_version;
-        for (const auto& card : inventory.gpus)
-            question.gpus.push_back(
-                {card.pci_address.value, card.uuid.value ? card.uuid.value->value : ""});
-    }
-    if (is_loopback_address(parts_.server)) return question;
-    const ServerPlace place = place_of(parts_.server);
-    for (const http::Address& address :
-         http::resolve(place.host, http::Reach::public_only).addresses) {
-        const std::string text = http::to_string(address);
-        if (text.find(':') != std::string::npos) continue;  // a job has no IPv6
-        question.address = text;
-        question.port = place.port;
-        if (!http::parse_address(place.host)) question.name = place.host;
-        break;
-    }
-    return question;
-}
-
-void Qualification::measure_host(const agent_protocol::TestLimits& limits, TestResult& said) {
-    const auto disk = disk_space(parts_.folder);
-    Check free =
-        check("disk.free", disk && disk->free_bytes >= limits.min_disk_bytes.value,
-              disk ? fmt::format("{} GB are free for jobs.", disk->free_bytes / 1'000'000'000)
-                   : "The disk could not be asked.",
-              fmt::format("Free space on the disk of {}.", parts_.folder));
-    if (disk) {
-        with(free, disk->free_bytes, limits.min_disk_bytes.value, "bytes");
-        said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};
-    }
-    said.checks.value.push_back(std::move(free));
-    const auto ram = ram_bytes();
-    Check memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
-                         ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
-                             : "The memory could not be asked.",
-                         "Give the host more memory.");
-    if (ram) {
-        with(memory, *ram, limits.min_ram_bytes.value, "bytes");
-        said.measurements.ram_bytes = wire::Decimal{*ram};
-    }
-    said.checks.value.push_back(std::move(memory));
-    said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
 }
 
 void Qualification::measure_network(TestResult& said) {

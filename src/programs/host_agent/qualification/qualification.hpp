@@ -26,6 +26,16 @@ void judge_cards(const gpu::Inventory& inventory, const std::vector<gpu::User>& 
                  TestResult& said);
 Check judge_wipes(const std::vector<gpu::Wipe>& wipes);
 
+// What of the test needs no server: nothing is rented out by it, and nobody is told.
+struct LocalParts {
+    gpu::Gpus& gpus;
+    Runtime& runtime;
+    const Settings& settings;
+    const std::string& folder;  // whose disk jobs use
+    const std::string& server;  // its address; empty: there is none yet
+};
+TestResult test_alone(const LocalParts& parts);
+
 class Qualification {
 public:
     struct Parts {
@@ -48,9 +58,10 @@ public:
 private:
     class EndpointServer;
     void run(const QualifyPayload& order);
-    void measure_host(const agent_protocol::TestLimits& limits, TestResult& said);
+    LocalParts local() const {
+        return {parts_.gpus, parts_.runtime, parts_.settings, parts_.folder, parts_.server};
+    }
     void measure_network(TestResult& said);
-    Runtime::ProfileQuestion profile_question();
     std::optional<double> megabits(bool is_upload);
     void open_endpoint(const QualifyPayload& order, TestResult& said);
     void open_door(const QualifyPayload& order, TestResult& said);

@@ -36,6 +36,9 @@ struct PodmanOptions {
     bool is_simulated = false;  // its cards are
 };
 
+// Debian's names of the packages that this host lacks before it can run containers.
+std::vector<std::string> missing_packages();
+
 class PodmanRuntime final : public Runtime {
 public:
     explicit PodmanRuntime(PodmanOptions options);

@@ -84,7 +84,21 @@ void make_profile_root(const std::string& root, const std::string& inside_progra
     ::chmod(root.c_str(), 0755);
 }
 
+constexpr std::array<const char*, 2> podman_parts = {"netavark", "aardvark-dns"};
+bool has_part(const char* part) {
+    return std::filesystem::exists(std::string("/usr/lib/podman/") + part);
+}
+
 }  // namespace
+
+std::vector<std::string> missing_packages() {
+    std::vector<std::string> packages;
+    for (const Needed& each : needed)
+        if (!has_tool(each.program)) packages.emplace_back(each.package);
+    for (const char* part : podman_parts)
+        if (!has_part(part)) packages.emplace_back(part);
+    return packages;
+}
 
 std::vector<std::string> PodmanRuntime::troubles() {
     std::vector<std::string> all;
@@ -93,8 +107,8 @@ std::vector<std::string> PodmanRuntime::troubles() {
         if (!has_tool(each.program))
             all.push_back(
                 fmt::format("{} is missing: install the package {}", each.program, each.package));
-    for (const char* part : {"netavark", "aardvark-dns"})
-        if (!std::filesystem::exists(std::string("/usr/lib/podman/") + part))
+    for (const char* part : podman_parts)
+        if (!has_part(part))
             all.push_back(fmt::format("podman's {0} is missing: install the package {0}", part));
     if (!std::filesystem::exists(options_.inside_program))
         all.push_back(
