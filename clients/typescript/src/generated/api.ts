@@ -4540,13 +4540,22 @@ export interface webhooks {
 export interface components {
     schemas: {
         Absence: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Of the record. */
             number: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description Of the record that has no leaf for this account. */
             record_hash: string;
@@ -4558,10 +4567,17 @@ export interface components {
             public_key: string;
         };
         AccessEndpoint: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The endpoint.
+             */
             endpoint_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "ssh" | "http";
+            /** @description What people call it. */
             name: string;
             /** @description The address to reach it at. */
             external_host: string;
@@ -4573,7 +4589,10 @@ export interface components {
             tls_key_sha256: string | null;
         };
         AccountExport: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -4600,9 +4619,15 @@ export interface components {
             key_prefix: string | null;
         };
         AccountStatement: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * Format: date-time
@@ -4650,24 +4675,40 @@ export interface components {
             message: string;
         };
         ActionTaken: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description The account's new one. */
             version: string;
+            /** @description What is done, or was. */
             action: string;
             /** @description What is another than before; empty when it was so already. */
             changed: components["schemas"]["ChangedField"][];
             /** @description What it means, in a sentence. */
             consequence: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         AddressAccepted: {
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description What the link in the mail confirms.
+             */
             confirmation_id?: string;
             /**
              * Format: date-time
@@ -4676,21 +4717,35 @@ export interface components {
             expires_at?: string;
         };
         AddressUnblocked: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description The operator's file names it, too. */
             still_blocked: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         AdminClaim: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the intent asked for. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of its block, as the claim names it. */
             log_index: number;
@@ -4711,6 +4766,7 @@ export interface components {
             until: string;
         };
         AdminClaimPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminClaim"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4726,10 +4782,16 @@ export interface components {
              * @enum {string}
              */
             state: "SUSPENSE" | "RETURNING" | "CLAIMED" | "OWN" | "RETURNED";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description The block that has it. */
             block_number: number;
@@ -4748,10 +4810,14 @@ export interface components {
              * @description When the service first saw it.
              */
             seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         AdminDepositPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminDeposit"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4813,11 +4879,20 @@ export interface components {
             items: components["schemas"]["AdminGate"][];
         };
         AdminIntent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Exactly what was to be sent. */
             amount_micro: string;
@@ -4825,32 +4900,49 @@ export interface components {
             wallet: string;
             /** @description Where it was to go. */
             treasury_address: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /** @description What was wrong with the last claim; null when nothing was. */
             exception: string | null;
             /** @description The transfer that was credited; null before. */
             claim: components["schemas"]["IntentClaim"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         AdminIntentPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminIntent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AdminMachine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /**
              * Format: uuid
              * @description The account that it belongs to.
              */
             owner: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description To be sent as expected_version with a command. */
             version: string;
@@ -4908,6 +5000,7 @@ export interface components {
             reach_why: string | null;
         };
         AdminMachinePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminMachine"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4928,12 +5021,19 @@ export interface components {
              * @description Whose money it is; null for a return.
              */
             account_id: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description What is to arrive. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the transaction that pays it; null before it was sent. */
             tx_hash: string | null;
@@ -4948,18 +5048,28 @@ export interface components {
             waits_until: string | null;
             /** @description The reason of the operator who holds it back; null when nobody does. */
             held_why: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         AdminTransferPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminTransfer"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AgentKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
             /** @description The key itself. Shown only here. */
             secret: string | null;
@@ -4967,10 +5077,14 @@ export interface components {
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string | null;
         };
         AgentProfile: {
+            /** @description What people call it. */
             name: string;
             /** @description Who made the agent. */
             vendor: string;
@@ -4978,17 +5092,25 @@ export interface components {
             model?: string;
             /** @description How to reach whoever runs it. */
             operator_contact?: string;
+            /** @description The address of a page about it. */
             homepage?: string;
         };
         ApiKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5004,25 +5126,33 @@ export interface components {
             policy: components["schemas"]["KeyPolicy"] | null;
         };
         ApiKeyPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["ApiKey"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AskChallenge: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
         };
         AskCode: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "withdrawal" | "payout";
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Exactly what will be asked for. */
             amount_micro: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
@@ -5041,10 +5171,14 @@ export interface components {
              * @description What a second admin confirms or refuses. Nothing has happened yet.
              */
             pending_action_id: string;
+            /** @description What is done, or was. */
             action: string;
             /** @description What happens when it is confirmed. */
             consequence: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /**
              * Format: date-time
@@ -5053,7 +5187,10 @@ export interface components {
             expires_at: string;
         };
         AssetCover: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description All that is owed, by the newest proof of liabilities. */
             owed_micro: string;
@@ -5061,7 +5198,10 @@ export interface components {
             held_micro: string | null;
             /** @description What is held for what is owed, in hundredths of a per cent; null when nothing is owed or nobody looked. */
             cover_bps: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description How old that is, in seconds. */
             age_s: number;
@@ -5079,11 +5219,19 @@ export interface components {
             kind: "account" | "operator" | "system";
         };
         AuditEvent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
+            /** @description Who did it. */
             actor: components["schemas"]["AuditActor"];
+            /** @description What is done, or was. */
             action: string;
             /** @description What it was done to. */
             target: components["schemas"]["AuditTarget"];
@@ -5102,12 +5250,15 @@ export interface components {
             previous_hash: string;
         };
         AuditEventPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AuditEvent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AuditTarget: {
+            /** @description Which kind it is of. */
             kind: string;
+            /** @description Its id. */
             id: string;
         };
         AutoQualify: {
@@ -5120,7 +5271,10 @@ export interface components {
             reason: string | null;
         };
         Billing: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What new rentals can be paid with. */
             spendable_micro: string;
@@ -5136,15 +5290,20 @@ export interface components {
             credit_micro: string;
             /** @description Charged in the last 30 days. */
             spent_30d_micro: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
         };
         BlockAddress: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Why, for the audit record. */
             reason: string;
         };
         BlockedAddress: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /**
              * @description The operator's file, or an operator by name.
@@ -5165,6 +5324,7 @@ export interface components {
             blocked_at: string;
         };
         BlockedAddressPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["BlockedAddress"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5189,7 +5349,10 @@ export interface components {
             funded_through: string | null;
         };
         BudgetRaised: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Counts the raises of the budget. */
             budget_version: string;
@@ -5218,12 +5381,19 @@ export interface components {
             called_back_micro: string;
         };
         CampaignRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The campaign.
+             */
             campaign_id: string;
             /** @description What users give. */
             campaign_code: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What was set aside for it. */
             total_micro: string;
@@ -5240,14 +5410,20 @@ export interface components {
              * @description Until when the code can be redeemed.
              */
             redeem_until: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
             /**
              * Format: uuid
              * @description The operator by whose word it began.
              */
             created_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5256,6 +5432,7 @@ export interface components {
             closed_at: string | null;
         };
         CampaignRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["CampaignRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5289,6 +5466,7 @@ export interface components {
             looked_at: string;
         };
         ChangedField: {
+            /** @description The member that was changed. */
             field: string;
             /** @description What it was; null when there was nothing. */
             from: string | null;
@@ -5304,6 +5482,26 @@ export interface components {
             enabled?: boolean;
             /** @description Another place to go on: `now`, or the number after which it goes on. */
             from?: string;
+        };
+        ChatAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description What was said so far. */
+            messages: components["schemas"]["ChatMessage"][];
+            /** @description Whether the answer comes piece by piece, as events. */
+            stream?: boolean;
+            /** @description The answer ends after so many at the latest. */
+            max_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatMessage: {
+            /** @description Who says it: system, user or assistant. */
+            role: string;
+            /** @description A text, or what else the engine takes. */
+            content: unknown;
+        } & {
+            [key: string]: unknown;
         };
         Check: {
             /** @description Which check; ids that the server does not know are kept and not judged. */
@@ -5373,7 +5571,10 @@ export interface components {
             log_index: number;
         };
         Claimed: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
             /**
              * @description PENDING: not final yet, claim again later. CONFIRMED: credited. EXCEPTION: it does not match the intent.
@@ -5404,7 +5605,10 @@ export interface components {
             reason: string;
         };
         ClosePreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
             /** @description What was held and would be free again. */
             released_micro: string;
@@ -5433,7 +5637,10 @@ export interface components {
             expected_version: string;
         };
         ClosingDone: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -5452,11 +5659,17 @@ export interface components {
             erased_at: string | null;
             /** @description What this means. */
             consequence: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         ClosingState: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -5481,12 +5694,19 @@ export interface components {
         CodeSent: {
             /** @description Always true, whether the address is known here or not. */
             sent: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         Component: {
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "operational" | "degraded" | "down";
         };
         ConfirmEmail: {
@@ -5499,7 +5719,10 @@ export interface components {
             code: string;
         };
         ConfirmTotp: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description The six digits that the authenticator shows now. */
             code: string;
@@ -5514,21 +5737,34 @@ export interface components {
              * @enum {string}
              */
             state: "SAVED" | "INTENT" | "CANCELLED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The withdrawal.
+             */
             withdrawal_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payout.
+             */
             payout_id?: string;
         };
         Conversation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The ticket.
+             */
             ticket_id: string;
             /**
              * Format: uuid
              * @description Whose ticket it is.
              */
             account_id: string;
+            /** @description What it is about. */
             category: string;
             /** @description Without the secrets that were in it. */
             text: string;
@@ -5544,7 +5780,10 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "answered" | "closed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5555,12 +5794,19 @@ export interface components {
             messages: components["schemas"]["TicketMessage"][];
         };
         Credit: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The credit.
+             */
             credit_id: string;
             /** @description What the campaign is called. */
             campaign: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What pays for the next rentals, before the balance does. It cannot be withdrawn. */
             remaining_micro: string;
@@ -5576,6 +5822,7 @@ export interface components {
             expires_at: string;
         };
         Credits: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Credit"][];
         };
         CustomImages: {
@@ -5592,11 +5839,17 @@ export interface components {
             accept: boolean;
         };
         Debt: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What it owes: payable is that much below zero. Whatever it earns or funds goes there first. */
             debt_micro: string;
@@ -5606,11 +5859,13 @@ export interface components {
             earned_micro: string;
             /** @description All that was ever paid out to it. */
             paid_micro: string;
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Whether an operator has stopped all that leaves it. */
             frozen: boolean;
         };
         DebtPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Debt"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5621,11 +5876,17 @@ export interface components {
              * @description Which one was decided.
              */
             pending_action_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /** @description What the action itself answered; null of a refused one. */
             result: unknown;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         Decision: {
@@ -5633,11 +5894,17 @@ export interface components {
             reason: string;
         };
         DepositEnded: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The deposit.
+             */
             deposit_id: string;
             /** @description CLAIMED, RETURNING, RETURNED, or SUSPENSE again. */
             state: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
             /**
              * Format: uuid
@@ -5657,11 +5924,20 @@ export interface components {
             tx_hash: string | null;
         };
         DisputeDetail: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5669,9 +5945,14 @@ export interface components {
             held_micro: string;
             /** @description The rest of the host's share: it had been paid out already. */
             unsecured_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description Over the evidence and what was known of the job when it was opened. */
             evidence_hash: string;
@@ -5680,7 +5961,10 @@ export interface components {
              * @description The admin who opened it.
              */
             opened_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null while it is open. */
             outcome: ("upheld" | "rejected") | null;
@@ -5717,7 +6001,10 @@ export interface components {
              * @description Whose machine it was.
              */
             host_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description What the renter was charged for the job. */
             charged_micro: string;
@@ -5749,7 +6036,10 @@ export interface components {
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5761,7 +6051,10 @@ export interface components {
             outcome: ("upheld" | "rejected") | null;
         };
         DisputePreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description The part of the charge that would be disputed. */
             amount_micro: string;
@@ -5775,11 +6068,20 @@ export interface components {
             called_back_micro: string;
         };
         DisputeRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5787,9 +6089,14 @@ export interface components {
             held_micro: string;
             /** @description The rest of the host's share: it had been paid out already. */
             unsecured_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description Over the evidence, the newest hash of the job's own records, and everything that the ledger said of the job when the dispute was opened. */
             evidence_hash: string;
@@ -5798,7 +6105,10 @@ export interface components {
              * @description The admin who opened it.
              */
             opened_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null while it is open. */
             outcome: ("upheld" | "rejected") | null;
@@ -5827,6 +6137,7 @@ export interface components {
             closed_at: string | null;
         };
         DisputeRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["DisputeRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5880,9 +6191,15 @@ export interface components {
             fee_bps: number;
             /** @description How many days follow. */
             window_days: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it comes from or begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it goes or ends.
+             */
             to: string;
             /** @description Every day of the window, also those without earnings. */
             days: components["schemas"]["EarningsDay"][];
@@ -5896,6 +6213,7 @@ export interface components {
             fee_micro: string;
             /** @description Paid out on that day. */
             paid_micro: string;
+            /** @description How many rentals it is made of. */
             rental_count: number;
         };
         EarningsMonth: {
@@ -5911,11 +6229,17 @@ export interface components {
             paid_micro: string;
         };
         EarningsYear: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description In UTC. */
             year: number;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What renters were charged in that year, less refunds. */
             gross_micro: string;
@@ -5944,25 +6268,45 @@ export interface components {
             egress: components["schemas"]["Egress"];
         };
         EmailChanged: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description What the account signs in by now. */
             email: string;
             /** @description The session was renewed: this takes the place of the one before. */
             csrf_token: string;
         };
+        EmbeddingsAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description A text, or a list of texts. */
+            input: unknown;
+        } & {
+            [key: string]: unknown;
+        };
         Enrollment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description For the agent on the machine, once, within fifteen minutes. */
             token: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description To be pasted into a shell of the machine; it then asks for the token, which is not in it. */
             install_line: string;
         };
         EnrollmentShown: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /**
              * @description waiting for a machine, used by one, or expired without.
@@ -5999,10 +6343,14 @@ export interface components {
             message: string;
             /** @description Whether the identical request may succeed later: back off, then retry with the same Idempotency-Key. */
             retryable: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The request, as in X-Request-Id and the log.
+             */
             request_id: string;
         };
         ErrorEnvelope: {
+            /** @description What went wrong. */
             error: components["schemas"]["ErrorDetail"];
         };
         Event: {
@@ -6045,6 +6393,7 @@ export interface components {
              * @description By the clock of the service.
              */
             at: string;
+            /** @description Which kind it is of. */
             kind: string;
             /**
              * @description Who said it.
@@ -6061,6 +6410,7 @@ export interface components {
             previous_hash: string | null;
         };
         EvidencePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Evidence"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -6076,22 +6426,32 @@ export interface components {
             nearest: components["schemas"]["NearMiss"][];
         };
         ExportedAccount: {
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
             /** @description Null of an agent. */
             email: string | null;
             /** @description Addresses that it signed in by before. */
             former_emails: string[];
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether it may rent out machines. */
             host_capability: boolean;
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Whether an operator has stopped all that leaves it. */
             frozen: boolean;
             /** @description Whether it has an authenticator. */
             mfa_enrolled: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6102,7 +6462,10 @@ export interface components {
             networks: string[];
         };
         ExportedEvent: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
             /** @description As the audit record has it. */
             action: string;
@@ -6113,6 +6476,7 @@ export interface components {
             by: "self" | "operator" | "system";
         };
         ExportedProfile: {
+            /** @description What people call it. */
             name: string;
             /** @description Who made the agent. */
             vendor: string;
@@ -6120,6 +6484,7 @@ export interface components {
             model: string | null;
             /** @description How to reach whoever runs it. */
             operator_contact: string | null;
+            /** @description The address of a page about it. */
             homepage: string | null;
         };
         Expose: {
@@ -6150,6 +6515,7 @@ export interface components {
             asset: "USDC" | "USDT";
             /** @description What the account has more, to spend. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
         };
         FaucetWish: {
@@ -6164,7 +6530,10 @@ export interface components {
         FiguresRow: {
             /** @description A day, or a month. */
             period: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The volume: what rentals cost, paid by balances and by credits. */
             charged_micro: string;
@@ -6224,7 +6593,10 @@ export interface components {
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /** @description What the intent is for. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The transaction that was credited; null when none was. */
             tx_hash: string | null;
@@ -6309,32 +6681,48 @@ export interface components {
             throttle?: string[];
         };
         Grant: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The proof that was given.
+             */
             grant_id: string;
             /**
              * @description What may be done now, with this session or this key alone.
              * @enum {string}
              */
             purpose: "account-sensitive" | "wallet" | "admin-sensitive";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description The session was renewed: this takes the place of the one before. Null for a key. */
             csrf_token: string | null;
         };
         Guest: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The guest.
+             */
             guest_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "email" | "domain" | "wallet";
             /** @description The address, the domain or the wallet. */
             value: string;
+            /** @description Why, in the words of who decided it. */
             reason: string;
             /**
              * Format: uuid
              * @description The operator who put it there.
              */
             added_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6353,6 +6741,7 @@ export interface components {
             used_at: string | null;
         };
         GuestPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Guest"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -6401,6 +6790,7 @@ export interface components {
             label: string | null;
         };
         Hits: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Hit"][];
             /** @description False when there is more than is shown: look for something more exact. */
             complete: boolean;
@@ -6419,7 +6809,10 @@ export interface components {
             observed_at: string;
         };
         HostRental: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: uuid
@@ -6453,12 +6846,16 @@ export interface components {
             earned_micro: string;
         };
         HostRentalPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["HostRental"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         HostYear: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Null of an agent. */
             email: string | null;
@@ -6472,14 +6869,21 @@ export interface components {
             paid_micro: string;
         };
         HostYearPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["HostYear"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         HostingFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description Of the rental.
@@ -6508,7 +6912,10 @@ export interface components {
             included_egress_gib: number;
         };
         Integration: {
-            /** @constant */
+            /**
+             * @description Whose service it is.
+             * @constant
+             */
             provider: "huggingface";
             /** @description Whether a token is on file. */
             set: boolean;
@@ -6519,9 +6926,15 @@ export interface components {
             updated_at: string | null;
         };
         Intent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
             /** @description The contract of the token to send. */
             token: string;
@@ -6536,7 +6949,10 @@ export interface components {
             expires_at: string;
             /** @description The same in words. */
             instructions: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /**
              * Format: uuid
@@ -6545,7 +6961,10 @@ export interface components {
             wallet_binding_id: string;
             /** @description Of that wallet when the intent was made. */
             wallet_binding_version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description The transfer that was credited; null before. */
             claim: components["schemas"]["IntentClaim"] | null;
@@ -6557,14 +6976,21 @@ export interface components {
             network?: components["schemas"]["IntentNetwork"];
         };
         IntentClaim: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of the transaction is the transfer. */
             log_index: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was confirmed.
+             */
             confirmed_at: string;
         };
         IntentNetwork: {
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
             /** @description The contract of the token to send. */
             token_address: string;
@@ -6572,11 +6998,13 @@ export interface components {
             explorer_url: string;
         };
         IntentPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Intent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         IntentPendingClaim: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of the transaction is the transfer. */
             log_index: number;
@@ -6615,7 +7043,10 @@ export interface components {
         IssuedChallenge: {
             /** @description The EIP-4361 text to sign exactly as it is, with personal_sign. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description Of the terms that registering accepts. */
             terms_version: string;
@@ -6623,14 +7054,21 @@ export interface components {
             terms_url: string;
         };
         IssuedKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6648,7 +7086,10 @@ export interface components {
             policy: components["schemas"]["KeyPolicy"] | null;
         };
         IssuedWebhook: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The webhook.
+             */
             webhook_id: string;
             /** @description Where deliveries are sent. */
             url: string;
@@ -6665,24 +7106,39 @@ export interface components {
              * @description Until when the secret before this one signs, too.
              */
             previous_secret_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         Job: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description RUNNING is the only one that is billed.
              * @enum {string}
              */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The quote.
+             */
             quote_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description The one that was quoted. */
             offer_version: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description Null for an image of one's own. */
             template: components["schemas"]["TemplateOfJob"] | null;
@@ -6693,7 +7149,10 @@ export interface components {
              * @enum {string}
              */
             availability_class: "dedicated" | "interruptible";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description As quoted. */
             rate_micro_per_hour: string;
@@ -6714,7 +7173,10 @@ export interface components {
              * @description When the money, the duration or the offer ends; null before READY.
              */
             funded_through: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6787,9 +7249,15 @@ export interface components {
             carried_bytes?: string;
         };
         JobAccepted: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
         };
         JobAccess: {
@@ -6808,7 +7276,10 @@ export interface components {
             endpoint_api_key: string | null;
         };
         JobLogs: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: date-time
@@ -6819,12 +7290,16 @@ export interface components {
             log_tail: string | null;
         };
         JobPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Job"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         JobUsage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: date-time
@@ -6891,8 +7366,12 @@ export interface components {
             reason: string;
         };
         LinkWallet: {
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description The EIP-4361 text that was signed, exactly. */
             siwe_message: string;
@@ -6930,11 +7409,17 @@ export interface components {
             findings: string[];
         };
         MachineActionTaken: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description The machine's, after the command. */
             version: string;
-            /** @enum {string} */
+            /**
+             * @description What is done, or was.
+             * @enum {string}
+             */
             action: "quarantine" | "release" | "verify" | "unverify" | "retire";
             /** @description What is another now; empty when all was so already. */
             changed: components["schemas"]["MachineFieldChange"][];
@@ -6958,9 +7443,15 @@ export interface components {
             expected_version: string;
         };
         MachineDetail: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id?: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state?: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of what the agent says the machine is. */
             manifest_hash?: string;
@@ -7027,9 +7518,15 @@ export interface components {
         MachineEarnings: {
             /** @description How many days follow. */
             window_days: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it comes from or begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it goes or ends.
+             */
             to: string;
             /** @description How long the earnings of new rentals mature before they can be paid out. */
             payout_delay_hours: number;
@@ -7105,9 +7602,15 @@ export interface components {
             cause: ("host_lost" | "stop_unconfirmed" | "starts_failed" | "wipe_failed" | "wipe_timed_out" | "operator") | null;
         };
         MachineSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of what the agent says the machine is. */
             manifest_hash: string;
@@ -7138,6 +7641,7 @@ export interface components {
             current_offer: components["schemas"]["OfferSold"] | null;
         };
         MachineSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["MachineSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -7230,13 +7734,24 @@ export interface components {
             market_price_micro_per_gpu_hour: string | null;
         };
         MovementBooked: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "gas" | "fee_take_out" | "top_up" | "to_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         NearMiss: {
@@ -7250,10 +7765,12 @@ export interface components {
         };
         NewAddress: {
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description For people. */
             label?: string;
@@ -7266,6 +7783,7 @@ export interface components {
             /** @description What users read. */
             name: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
@@ -7285,7 +7803,10 @@ export interface components {
             reason: string;
         };
         NewDispute: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description The part of the charge that is disputed; the host's share of it is held. */
             amount_micro: string;
@@ -7332,7 +7853,7 @@ export interface components {
             expires_at?: string;
             /** @description Why, for the audit record. */
             reason: string;
-        };
+        } & (unknown | unknown | unknown);
         NewIntent: {
             /**
              * Format: uuid
@@ -7379,7 +7900,10 @@ export interface components {
              * @enum {string}
              */
             kind: "gas" | "fee_take_out" | "top_up" | "to_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the transaction moved. */
             amount_micro: string;
@@ -7415,7 +7939,7 @@ export interface components {
              * @enum {string}
              */
             asset?: "USDC" | "USDT";
-        };
+        } & (unknown | unknown);
         NewRecovery: {
             /**
              * Format: uuid
@@ -7440,7 +7964,10 @@ export interface components {
             evidence: string[];
         };
         NewRefund: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description All refunds of a job are at most its charge. */
             amount_micro: string;
@@ -7463,13 +7990,19 @@ export interface components {
             payment_reference?: string;
         };
         NewTotp: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description The key in base32, to be typed into an authenticator. */
             secret: string | null;
             /** @description The same as a URI, to be shown as a QR code. */
             otpauth_uri: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         NewWebhook: {
@@ -7514,7 +8047,10 @@ export interface components {
             deadline_at: string;
         };
         Objected: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description `objected`; or `waiting` still, where the account was suspended: then a second admin decides.
@@ -7565,12 +8101,12 @@ export interface components {
             available_from: string;
             /**
              * Format: date-time
-             * @description Rentals end then at the latest.
+             * @description Rentals end then at the latest; later than available_from.
              */
             available_until: string;
             /**
              * Format: date-time
-             * @description The earlier of this and available_until counts.
+             * @description The earlier of this and available_until counts; later than available_from.
              */
             listing_expires_at?: string;
             /** @description Taken and not kept. */
@@ -7594,7 +8130,10 @@ export interface components {
             headroom_bytes: string;
         };
         OfferPublishedFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description The new one. */
             offer_version: string;
@@ -7621,7 +8160,10 @@ export interface components {
             offer_version: string;
             /** @description For the whole machine. */
             rate_micro_per_hour: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "listed" | "unlisted" | "draining";
         };
         OfferStart: {
@@ -7631,7 +8173,10 @@ export interface components {
             expected_ms: string | null;
         };
         OfferStateFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /**
              * @description The one that it came into.
@@ -7647,7 +8192,10 @@ export interface components {
             offer_version: string;
         };
         OfferSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description Grows with every edit of the offer. */
             offer_version: string;
@@ -7756,6 +8304,7 @@ export interface components {
             market_price_micro_per_gpu_hour?: string | null;
         };
         OfferSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OfferSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -7768,7 +8317,10 @@ export interface components {
             offer_id: string;
             /** @description One more than the version before. */
             offer_version: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "listed" | "unlisted" | "draining";
             /** @description For the whole machine. */
             rate_micro_per_hour: string;
@@ -7810,23 +8362,32 @@ export interface components {
             user_agent: string;
             /** @description Where it was opened. */
             network_address: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
              * @description It ends when it is not seen for half an hour.
              */
             last_seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         OpenedSessionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OpenedSession"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         Operator: {
+            /** @description What people call it. */
             name?: string;
+            /** @description Where the operator reads what users write. */
             support_email?: string;
         };
         OperatorStop: {
@@ -7869,15 +8430,27 @@ export interface components {
             as_of: string;
         };
         OwnDispute: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
             /**
              * Format: date-time
@@ -7895,22 +8468,30 @@ export interface components {
             refund_micro: string | null;
         };
         OwnDisputePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OwnDispute"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         OwnRecoveries: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OwnRecovery"][];
         };
         OwnRecovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description What is said to be lost.
              * @enum {string}
              */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /** @description What would take its place; of an address only its ends. */
             replaced_by: string;
@@ -7970,6 +8551,7 @@ export interface components {
             created_at: string;
         };
         PastVersionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PastVersion"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -7980,7 +8562,9 @@ export interface components {
              * @enum {string}
              */
             side: "left" | "right";
+            /** @description SHA-256, in hex. */
             hash: string;
+            /** @description The sum, in millionths of the asset. */
             sum_micro: string;
         };
         PayeeLifted: {
@@ -7989,10 +8573,17 @@ export interface components {
              * @description It is no more: another refusal gets one of its own.
              */
             payee_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         PendingAction: {
@@ -8030,7 +8621,10 @@ export interface components {
              * @description Until when it can be confirmed.
              */
             expires_at: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /**
              * Format: uuid
@@ -8048,12 +8642,15 @@ export interface components {
             confirmable: boolean;
         };
         PendingActionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PendingAction"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         PendingTarget: {
+            /** @description Which kind it is of. */
             kind: string;
+            /** @description Its id. */
             id: string;
         };
         PlayMail: {
@@ -8131,15 +8728,24 @@ export interface components {
             total_bytes: string | null;
         };
         Proof: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description The same that everybody is shown. */
             root: string;
             /** @description The same that everybody is shown. */
             total_micro: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description All that was owed to the account: available, held, on the way out, and earned. */
             balance_micro: string;
@@ -8180,7 +8786,10 @@ export interface components {
             items: components["schemas"]["PublicGate"][];
         };
         PublicStatus: {
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "operational" | "degraded" | "down";
             /** @description The parts of the service; one that this server does not have is not there. */
             components: components["schemas"]["Component"][];
@@ -8190,7 +8799,10 @@ export interface components {
             contract_version: string;
             /** @description The version of the server's program, for people. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
             /** @description The build of the web console; a tab with another one is out of date. */
             console?: string;
@@ -8225,7 +8837,10 @@ export interface components {
             keys: components["schemas"]["PublishedKey"][];
         };
         PublishedRecord: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the record of this asset: 1, 2, 3 and so on. */
             number: number;
@@ -8262,6 +8877,7 @@ export interface components {
             posted_tx?: string;
         };
         PublishedRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PublishedRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8279,7 +8895,10 @@ export interface components {
             reason: string;
         };
         Qualification: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description How the automatic test stands. */
             auto_qualify: components["schemas"]["AutoQualify"];
@@ -8323,7 +8942,10 @@ export interface components {
              * @description Until when it can be reserved.
              */
             expires_at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description The version whose price this is. */
             offer_version: string;
@@ -8344,7 +8966,10 @@ export interface components {
             template_id: string | null;
             /** @description What will run. */
             image_digest: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description An interruptible machine may be taken back after a notice.
@@ -8363,12 +8988,19 @@ export interface components {
             expected_budget_version: string;
         };
         Ready: {
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "ready" | "unready";
+            /** @description What was looked at, and what was found. */
             checks: components["schemas"]["Checks"];
         };
         Receipt: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Of the job. */
             state: string;
@@ -8413,6 +9045,7 @@ export interface components {
             signature?: components["schemas"]["ReceiptSignature"];
         };
         ReceiptEntry: {
+            /** @description The transaction in the ledger. */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -8424,13 +9057,18 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What it is called outside the ledger; it never changes. */
             external_ref: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         ReceiptRefund: {
+            /** @description The refund. */
             refund_id: string;
             /** @description Of the ledger. */
             transaction_id: string;
@@ -8440,7 +9078,10 @@ export interface components {
             host_micro: string;
             /** @description The fee's part of it. */
             fee_micro: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         ReceiptSignature: {
@@ -8457,7 +9098,10 @@ export interface components {
             public_key: string;
         };
         RecentJob: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Of the rental. */
             state: string;
@@ -8489,13 +9133,25 @@ export interface components {
             end_reason?: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
         };
         Recovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /** @description The address to sign in by afterwards; null of a wallet. */
             email: string | null;
@@ -8503,7 +9159,9 @@ export interface components {
             wallet: string | null;
             /** @description Whether the authenticator goes as well. */
             lost_authenticator: boolean;
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description How many addresses got the mail by which one objects. */
             addresses_told: number;
@@ -8551,6 +9209,7 @@ export interface components {
             reason: string;
         };
         RecoveryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Recovery"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8574,7 +9233,10 @@ export interface components {
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the renter got back; for the host, what is taken back. */
             amount_micro: string;
@@ -8590,10 +9252,17 @@ export interface components {
             from_platform_micro: string | null;
         };
         RefundMade: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The refund.
+             */
             refund_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description By all refunds of the job. */
             refunded_total_micro: string;
@@ -8610,8 +9279,12 @@ export interface components {
             burden: components["schemas"]["Burden"];
         };
         RefundPreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description The host's part of it. */
             host_micro: string;
@@ -8631,11 +9304,20 @@ export interface components {
             platform_means_micro: string;
         };
         RefundRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The refund.
+             */
             refund_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * Format: uuid
@@ -8647,6 +9329,7 @@ export interface components {
              * @description Whose machine it was.
              */
             host_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description Of the amount: what went back to a promotional credit. */
             credit_micro: string;
@@ -8666,10 +9349,14 @@ export interface components {
              * @description The admin who decided it; null where the record does not tell.
              */
             refunded_by: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         RefundRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["RefundRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8685,6 +9372,7 @@ export interface components {
              * @enum {string}
              */
             asset: "USDC" | "USDT";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Payments in a row that were refused. */
             refusals: number;
@@ -8702,6 +9390,7 @@ export interface components {
             barred_at: string | null;
         };
         RefusedPayeePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["RefusedPayee"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8724,12 +9413,19 @@ export interface components {
             revoke_previous?: boolean;
         };
         RegisteredAgent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
             /** @description Whether the account is new; false when its wallet was registered before. */
             created: boolean;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Of the terms that were accepted. */
             terms_version: string;
@@ -8769,7 +9465,10 @@ export interface components {
              * @enum {string}
              */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description Why it ends; null before. */
             end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
@@ -8808,7 +9507,7 @@ export interface components {
         };
         ResetMfa: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "reset_mfa";
@@ -8840,7 +9539,7 @@ export interface components {
         };
         RevokeSessions: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "revoke_sessions";
@@ -8856,10 +9555,16 @@ export interface components {
         SeenTransfer: {
             /** @description What a claim names it by. */
             log_index: number;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description Where it goes or ends. */
             to: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description Whether a claim of it would be credited once it is final. */
             matches: boolean;
@@ -8867,6 +9572,7 @@ export interface components {
             why?: string;
         };
         SeenTransfers: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /**
              * @description Whether a block has it, and whether that block is final.
@@ -8925,7 +9631,7 @@ export interface components {
         };
         SetHostCapability: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_host_capability";
@@ -8938,11 +9644,14 @@ export interface components {
         };
         SetRole: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_role";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Why, for the audit record. */
             reason: string;
@@ -8951,10 +9660,11 @@ export interface components {
         };
         SetSuspension: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_suspension";
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Why, for the audit record. */
             reason: string;
@@ -8962,9 +9672,14 @@ export interface components {
             expected_version: string;
         };
         SettingRow: {
+            /** @description The name that it is known by. */
             key: string;
-            /** @enum {string} */
+            /**
+             * @description What it is about.
+             * @enum {string}
+             */
             category: "branding" | "contact" | "money" | "mail" | "alerts" | "auth-providers" | "chain-access" | "operations";
+            /** @description The name that its owner gave it. */
             label: string;
             /** @description What it is for. */
             help: string;
@@ -8974,6 +9689,7 @@ export interface components {
             editable: boolean;
             /** @description Why it cannot be changed here; null when it can. */
             pinned_reason: string | null;
+            /** @description What it is set to. */
             value: unknown;
             /**
              * @description Where the value comes from.
@@ -8993,12 +9709,16 @@ export interface components {
             env: string;
         };
         SettingRowPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["SettingRow"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         SignInByCode: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The address that mail goes to.
+             */
             email: string;
             /** @description The six digits of the mail. */
             code: string;
@@ -9022,15 +9742,24 @@ export interface components {
             public_key: string;
         };
         SignedIn: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether POST /api/v1/auth/mfa must follow before the session can be used. */
             mfa_required: boolean;
             /** @description To be sent as X-CSRF-Token with every change. */
             csrf_token: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         SilenceFacts: {
@@ -9048,7 +9777,10 @@ export interface components {
             since: string;
         };
         StartSignIn: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The address that mail goes to.
+             */
             email: string;
         };
         StatementBalance: {
@@ -9064,9 +9796,15 @@ export interface components {
             reserved_micro: string;
         };
         StatementEntry: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The entry in the ledger.
+             */
             entry_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The transaction in the ledger.
+             */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -9078,8 +9816,12 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description Which part of the balance it moved.
@@ -9095,18 +9837,28 @@ export interface components {
             external_ref: string;
             /** @description Where it can be seen by others. */
             evidence_links: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         StatementEntryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["StatementEntry"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         StatementRow: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The transaction in the ledger.
+             */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -9123,6 +9875,7 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What is in that pocket after it. */
             balance_micro: string;
@@ -9157,7 +9910,10 @@ export interface components {
         StepUpChallenge: {
             /** @description The EIP-4361 text to sign, bound to this key and purpose. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         StopJob: {
@@ -9170,14 +9926,19 @@ export interface components {
             skip_retrieval?: boolean;
         };
         Stuck: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "transfer" | "claim" | "intent" | "deposit" | "rental" | "machine" | "task" | "pending_action" | "erasure";
+            /** @description Its id. */
             id: string;
             /**
              * Format: uuid
              * @description Whose it is; null when it is nobody's.
              */
             account_id: string | null;
+            /** @description Where it stands. */
             state: string;
             /**
              * Format: date-time
@@ -9195,6 +9956,7 @@ export interface components {
             help: string;
         };
         StuckPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Stuck"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9206,6 +9968,7 @@ export interface components {
             id: string;
         };
         Supplier: {
+            /** @description The account. */
             account_id: string;
         };
         SuspenseDeposit: {
@@ -9214,16 +9977,25 @@ export interface components {
              * @description What it is matched or sent back by.
              */
             deposit_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of its block, as a claim names it. */
             log_index: number;
             /** @description The block that has it. */
             block_number: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was seen.
+             */
             seen_at: string;
             /**
              * @description SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.
@@ -9234,6 +10006,7 @@ export interface components {
             return: components["schemas"]["DepositReturn"] | null;
         };
         SuspenseDepositPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["SuspenseDeposit"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9243,10 +10016,17 @@ export interface components {
             reason: string;
         };
         TaskDecided: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The task.
+             */
             task_id: string;
+            /** @description What is done, or was. */
             action: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         TaskDecision: {
@@ -9254,26 +10034,35 @@ export interface components {
             reason: string;
         };
         TaskRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The task.
+             */
             task_id: string;
+            /** @description Which kind it is of. */
             kind: string;
             /**
              * @description A dead one was given up and waits for a person.
              * @enum {string}
              */
             state: "waiting" | "dead";
+            /** @description How often it was tried. */
             attempts: number;
             /**
              * Format: date-time
              * @description When it is due.
              */
             run_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null when nothing has gone wrong. */
             last_error: string | null;
         };
         TaskRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["TaskRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9317,8 +10106,12 @@ export interface components {
             id: string;
             /** @description The slug, for people and links. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
             /** @description What runs in the image. */
             engine: string;
@@ -9366,8 +10159,12 @@ export interface components {
         TemplateDraft: {
             /** @description The slug: small letters, digits and dashes. It never changes. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
             /** @description What runs in the image; vllm, sglang, tgi, llama.cpp and tensorrt-llm spread a model over GPUs. */
             engine: string;
@@ -9415,27 +10212,51 @@ export interface components {
             start_deadline_s?: number;
         };
         TemplateOfJob: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
             id: string;
             /** @description Its slug. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
         };
         TemplatePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Template"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        TextAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description What the engine goes on with: a text, or what else it takes. */
+            prompt: unknown;
+            /** @description Whether the answer comes piece by piece, as events. */
+            stream?: boolean;
+            /** @description The answer ends after so many at the latest. */
+            max_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
         Ticket: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The ticket.
+             */
             ticket_id: string;
             /**
              * Format: uuid
              * @description Whose ticket it is.
              */
             account_id: string;
+            /** @description What it is about. */
             category: string;
             /** @description Without the secrets that were in it. */
             text: string;
@@ -9451,7 +10272,10 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "answered" | "closed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9467,7 +10291,10 @@ export interface components {
             state: "open" | "answered" | "closed";
         };
         TicketMessage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The message.
+             */
             message_id: string;
             /**
              * @description Who wrote it: the owner of the ticket, or support.
@@ -9476,10 +10303,14 @@ export interface components {
             author: "owner" | "support";
             /** @description Without the secrets that were in it. */
             text: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         TicketPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Ticket"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9493,6 +10324,7 @@ export interface components {
             probe_ms: string;
         };
         TotpConfirmed: {
+            /** @description Whether it is in force. */
             enabled: boolean;
             /** @description Each works once in place of the authenticator. Shown only here. */
             recovery_codes: (string | null)[];
@@ -9500,13 +10332,24 @@ export interface components {
             csrf_token: string;
         };
         Transfer: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the transaction that pays it; null before it was sent. */
             tx_hash: string | null;
@@ -9519,9 +10362,15 @@ export interface components {
              * @description Until when, where that is known.
              */
             waits_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         TransferAccepted: {
@@ -9530,26 +10379,44 @@ export interface components {
              * @enum {string}
              */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The withdrawal.
+             */
             withdrawal_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payout.
+             */
             payout_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description What the link in the mail confirms.
+             */
             confirmation_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
             /**
              * Format: date-time
              * @description Until when the mailed link can confirm it.
              */
             expires_at?: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
         };
         TransferChallenge: {
             /** @description The EIP-4361 text to sign, bound to this transfer. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         TransferDecided: {
@@ -9558,6 +10425,7 @@ export interface components {
              * @description The one that it was about.
              */
             transfer_id: string;
+            /** @description What is done, or was. */
             action: string;
             /**
              * @description As it stands now.
@@ -9566,7 +10434,10 @@ export interface components {
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
             /** @description Why it is held back; null when it is not. */
             held_why: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         TransferDecision: {
@@ -9581,7 +10452,10 @@ export interface components {
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
             /** @description What is to arrive. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Where it goes. */
             address: string;
@@ -9591,20 +10465,24 @@ export interface components {
             reason: string | null;
         };
         TransferPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Transfer"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         TransferRequest: {
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description What is to arrive. */
             amount_micro: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
@@ -9619,7 +10497,10 @@ export interface components {
             signature?: string;
         };
         TreasuryAsset: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The contract of the token. */
             token: string;
@@ -9656,9 +10537,14 @@ export interface components {
              * @enum {string}
              */
             kind: "gas" | "fee_take_out" | "to_cold" | "suspense_return" | "top_up" | "from_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Who got it, or sent it. */
             counterparty: string;
@@ -9675,7 +10561,10 @@ export interface components {
             held_micro: string | null;
             /** @description At the end of which block. */
             block_number: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
         };
         TreasuryView: {
@@ -9699,10 +10588,14 @@ export interface components {
             movements: components["schemas"]["TreasuryMovement"][];
         };
         TreasuryWatched: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Which token is sent there. */
             token: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The block up to which every transfer is known; null: nobody looked yet. */
             read_to: number | null;
@@ -9719,7 +10612,10 @@ export interface components {
             rows: components["schemas"]["TrialRow"][];
         };
         TrialRow: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description The account of the books.
@@ -9734,13 +10630,22 @@ export interface components {
             balance_micro: string;
         };
         User: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -9750,7 +10655,10 @@ export interface components {
             mfa_enrolled: boolean;
             /** @description To be sent as expected_version with a command. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9802,15 +10710,29 @@ export interface components {
             erased_at: string | null;
         };
         UserAddress: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was confirmed.
+             */
             confirmed_at: string | null;
             /**
              * Format: date-time
@@ -9819,7 +10741,10 @@ export interface components {
             last_used_at: string | null;
         };
         UserBalances: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description May be spent or withdrawn. */
             available_micro: string;
@@ -9835,16 +10760,26 @@ export interface components {
             credit_micro: string;
         };
         UserKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9863,15 +10798,23 @@ export interface components {
             revoked_at: string | null;
         };
         UserKeyPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["UserKey"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         UserMachine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of the first card; null while none is known. */
             gpu_model: string | null;
@@ -9896,18 +10839,27 @@ export interface components {
              * @description The operator.
              */
             written_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         UserRecovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description What was lost.
              * @enum {string}
              */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /**
              * Format: date-time
@@ -9921,18 +10873,30 @@ export interface components {
             ready_at: string;
         };
         UserRental: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description Whether the account rented the machine or rented it out.
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9952,24 +10916,39 @@ export interface components {
             user_agent: string;
             /** @description The network address that it was opened from. */
             opened_from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
              * @description When it was last used.
              */
             last_seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         UserSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -9979,7 +10958,10 @@ export interface components {
             mfa_enrolled: boolean;
             /** @description To be sent as expected_version with a command. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9992,13 +10974,18 @@ export interface components {
             frozen: boolean;
         };
         UserSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["UserSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         UserWallet: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was bound to the account.
+             */
             linked_at: string;
             /**
              * Format: date-time
@@ -10030,14 +11017,24 @@ export interface components {
             oldest_age_s: number | null;
         };
         WalletBinding: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The wallet, as it is bound to the account.
+             */
             binding_id: string;
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Grows when the same address is linked again. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was bound to the account.
+             */
             linked_at: string;
             /**
              * Format: date-time
@@ -10046,18 +11043,25 @@ export interface components {
             unlinked_at: string | null;
         };
         WalletBindings: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WalletBinding"][];
         };
         WalletNonce: {
             /** @description To be put into one EIP-4361 message within five minutes. */
             nonce: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description The EIP-4361 text for the wallet that was named, to be signed exactly. */
             message?: string;
         };
         Webhook: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The webhook.
+             */
             webhook_id: string;
             /** @description Where deliveries are sent. */
             url: string;
@@ -10089,7 +11093,10 @@ export interface components {
              * @description Until when the secret before this one signs, too.
              */
             previous_secret_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -10098,7 +11105,10 @@ export interface components {
             updated_at: string;
         };
         WebhookDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The delivery.
+             */
             delivery_id: string;
             /**
              * @description Sent in its turn, once more because somebody asked, or as a test.
@@ -10136,6 +11146,7 @@ export interface components {
             at: string;
         };
         WebhookDeliveryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WebhookDelivery"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -10152,17 +11163,28 @@ export interface components {
             failing_since: string | null;
         };
         WebhookPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Webhook"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         WhoAmI: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
+            /** @description The address that mail goes to. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -10190,15 +11212,29 @@ export interface components {
             policy_left: components["schemas"]["PolicyLeft"] | null;
         };
         WithdrawalAddress: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
-            /** @enum {string} */
+            /**
+             * @description The chain, by name.
+             * @enum {string}
+             */
             network: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -10217,6 +11253,7 @@ export interface components {
             last_used_at: string | null;
         };
         WithdrawalAddresses: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WithdrawalAddress"][];
         };
     };
@@ -10621,6 +11658,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -10744,6 +11782,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -10965,6 +12004,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The wallet, as it is bound to the account. */
                 binding_id: string;
             };
             cookie?: never;
@@ -11086,6 +12126,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The rental. */
                 job: string;
             };
             cookie?: never;
@@ -11151,10 +12192,12 @@ export interface operations {
             query?: {
                 /** @description How many days back: 1d to 365d. */
                 window?: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11177,7 +12220,7 @@ export interface operations {
             query: {
                 /** @description In UTC. */
                 first_day: string;
-                /** @description It is counted, too. */
+                /** @description It is counted, too; not before first_day. */
                 last_day: string;
                 /** @description Whether a row is a day or a month. */
                 by?: "day" | "month";
@@ -11229,6 +12272,7 @@ export interface operations {
             query: {
                 /** @description In UTC. */
                 year: number;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
                 /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
                 cursor?: string;
@@ -11259,6 +12303,7 @@ export interface operations {
                 since: string;
                 /** @description The first moment after it. */
                 until: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11288,6 +12333,7 @@ export interface operations {
                 since: string;
                 /** @description The first moment after it. */
                 until: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11310,6 +12356,7 @@ export interface operations {
     show_earnings_year: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11439,6 +12486,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11464,6 +12512,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11489,6 +12538,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11514,6 +12564,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11721,6 +12772,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11798,6 +12850,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11918,6 +12971,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11938,6 +12992,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description What the link in the mail confirms. */
                 confirmation_id: string;
             };
             cookie?: never;
@@ -12063,6 +13118,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12092,6 +13148,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12121,6 +13178,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12169,6 +13227,7 @@ export interface operations {
                 cursor?: string;
                 /** @description How many items at most. */
                 limit?: number;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12191,6 +13250,7 @@ export interface operations {
     show_own_absence: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12213,6 +13273,7 @@ export interface operations {
     show_own_proof: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12287,7 +13348,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "text/event-stream": string;
                 };
             };
         };
@@ -12347,7 +13408,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "text/event-stream": string;
                 };
             };
         };
@@ -12409,6 +13470,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12434,6 +13496,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12457,6 +13520,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12486,6 +13550,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12511,6 +13576,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12536,6 +13602,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12567,6 +13634,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12692,6 +13760,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12717,6 +13786,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12746,6 +13816,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13058,6 +14129,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13083,6 +14155,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13121,6 +14194,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13170,6 +14244,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13192,6 +14267,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13275,6 +14351,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13729,6 +14806,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13767,6 +14845,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13793,6 +14872,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13908,6 +14988,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13962,6 +15043,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The name that it is known by. */
                 key: string;
             };
             cookie?: never;
@@ -14005,6 +15087,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The name that it is known by. */
                 key: string;
             };
             cookie?: never;
@@ -14103,6 +15186,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14132,6 +15216,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14490,6 +15575,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description On the chain; checksummed, or in letters of one case. */
                 address: string;
             };
             cookie?: never;
@@ -14568,6 +15654,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14593,6 +15680,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14622,6 +15710,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15047,6 +16136,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15069,6 +16159,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15091,6 +16182,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15118,6 +16210,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15143,6 +16236,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15172,6 +16266,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15234,6 +16329,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15260,6 +16356,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15272,7 +16369,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15282,13 +16379,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["ChatAsked"];
             };
         };
         responses: {
@@ -15298,7 +16396,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15308,13 +16406,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["TextAsked"];
             };
         };
         responses: {
@@ -15324,7 +16423,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15334,13 +16433,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["EmbeddingsAsked"];
             };
         };
         responses: {
@@ -15350,7 +16450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15360,6 +16460,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15493,6 +16594,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15522,6 +16624,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15547,6 +16650,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15739,6 +16843,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
