@@ -7962,7 +7962,7 @@ export interface components {
             reason: string;
             /** @description What shows that it is the owner who asks: links, numbers of tickets, hashes. */
             evidence: string[];
-        };
+        } & (unknown | unknown);
         NewRefund: {
             /**
              * Format: uuid
@@ -10489,7 +10489,7 @@ export interface components {
             asset?: "USDC" | "USDT";
             /** @description Saved with a new address. */
             label?: string;
-            /** @description For a session: the mailed code, or that of the authenticator. */
+            /** @description For a session: the mailed code, or that of the authenticator. A key needs none. */
             code?: string;
             /** @description For an account that has only a wallet: the text of the challenge. */
             siwe_message?: string;
