@@ -1,34 +1,51 @@
-# embed_console(library): puts every file of web/dist into the library, as server/console.hpp has
-# them. The files are brought in by the assembler, which takes no time whatever their size.
-function(embed_console library)
-  set(folder ${PROJECT_SOURCE_DIR}/web/dist)
+# embed(library name folder pattern): puts the files of a folder whose names fit the pattern into the
+# library, as server/embedded.hpp has them: NAME_files(). The files are brought in by the assembler,
+# which takes no time whatever their size.
+function(embed library name folder pattern)
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*)
-  if(NOT ${folder}/index.html IN_LIST files)
-    message(FATAL_ERROR "web/dist/index.html is missing. The built web console is part of the "
-                        "repository: `git checkout web/dist` brings it back.")
-  endif()
+  set(kept)
   set(texts)
   set(names)
   set(rows)
   set(count 0)
   foreach(file ${files})
-    file(RELATIVE_PATH name ${folder} ${file})
-    if(NOT name MATCHES "^(index\\.html|assets/[A-Za-z0-9_.-]+)$")
-      message(FATAL_ERROR "web/dist/${name}: the console is index.html and files of assets/.")
+    file(RELATIVE_PATH place ${folder} ${file})
+    if(NOT place MATCHES "${pattern}")
+      continue()
     endif()
-    string(APPEND texts "BERTH_FILE(${count}, \"${file}\")\n")
-    string(APPEND names "extern const char berth_console_${count}[];\n"
-                        "extern const std::uint64_t berth_console_${count}_size;\n")
-    set(symbol berth_console_${count})
-    string(APPEND rows "    {\"${name}\", {${symbol}, ${symbol}_size}},\n")
+    list(APPEND kept ${file})
+    set(symbol berth_${name}_${count})
+    string(APPEND texts "BERTH_FILE(${symbol}, \"${file}\")\n")
+    string(APPEND names "extern const char ${symbol}[];\n"
+                        "extern const std::uint64_t ${symbol}_size;\n")
+    string(APPEND rows "        {\"${place}\", {${symbol}, ${symbol}_size}},\n")
     math(EXPR count "${count} + 1")
   endforeach()
-  set(BERTH_CONSOLE_TEXTS "${texts}")
-  set(BERTH_CONSOLE_NAMES "${names}")
-  set(BERTH_CONSOLE_ROWS "${rows}")
-  set(source ${PROJECT_BINARY_DIR}/console_files.cpp)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/console_files.cpp.in ${source} @ONLY)
-  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${files}"
+  set(BERTH_EMBEDDED_NAME ${name})
+  set(BERTH_EMBEDDED_TEXTS "${texts}")
+  set(BERTH_EMBEDDED_NAMES "${names}")
+  set(BERTH_EMBEDDED_ROWS "${rows}")
+  set(source ${PROJECT_BINARY_DIR}/${name}_files.cpp)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/embedded_files.cpp.in ${source} @ONLY)
+  set_source_files_properties(${source} PROPERTIES OBJECT_DEPENDS "${kept}"
                               SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${library} PRIVATE ${source})
+endfunction()
+
+# embed_console(library): every file of web/dist.
+function(embed_console library)
+  set(folder ${PROJECT_SOURCE_DIR}/web/dist)
+  set(pattern "^(index\\.html|assets/[A-Za-z0-9_.-]+)$")
+  if(NOT EXISTS ${folder}/index.html)
+    message(FATAL_ERROR "web/dist/index.html is missing. The built web console is part of the "
+                        "repository: `git checkout web/dist` brings it back.")
+  endif()
+  file(GLOB_RECURSE files ${folder}/*)
+  foreach(file ${files})
+    file(RELATIVE_PATH place ${folder} ${file})
+    if(NOT place MATCHES "${pattern}")
+      message(FATAL_ERROR "web/dist/${place}: the console is index.html and files of assets/.")
+    endif()
+  endforeach()
+  embed(${library} console ${folder} "${pattern}")
 endfunction()

@@ -42,6 +42,7 @@ protected:
                     .group = "test",
                     .summary = "Counts.",
                     .access = api::Access::renter,
+                    .media = {{"text/plain", "A number on each line."}},
                     .errors = {Code::conflict}},
                    [](api::Call& call, const api::Query<Count>& query) {
                        call.tx().run("SELECT 1");

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "http/gzip.hpp"
+#include "server/embedded.hpp"
 #include "support/harness.hpp"
 #include "support/raw_socket.hpp"
 
@@ -17,16 +18,16 @@ std::string header(const http::Response& response, std::string_view name) {
 
 class WebConsole : public ::testing::Test {
 protected:
-    static server::ConsoleFile file(std::string_view name) {
-        for (const server::ConsoleFile& each : server::console_files())
+    static server::EmbeddedFile file(std::string_view name) {
+        for (const server::EmbeddedFile& each : server::console_files())
             if (each.name == name) return each;
         ADD_FAILURE() << name << " is not in the program";
         return {};
     }
     // The longest script: one that is worth compressing.
-    static server::ConsoleFile script() {
-        server::ConsoleFile longest;
-        for (const server::ConsoleFile& each : server::console_files())
+    static server::EmbeddedFile script() {
+        server::EmbeddedFile longest;
+        for (const server::EmbeddedFile& each : server::console_files())
             if (each.name.ends_with(".js") && each.bytes.size() > longest.bytes.size())
                 longest = each;
         return longest;
@@ -42,8 +43,8 @@ protected:
 
 TEST_F(WebConsole, IsOnePageAtEveryAddressOfItsOwn) {
     for (const char* place :
-         {"/", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status",
-          "/proof", "/rentals/1/receipt", "/money/add/1", "/account/keys", "/help", "/host",
+         {"/", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status", "/proof",
+          "/rentals/1/receipt", "/money/add/1", "/account/keys", "/help", "/host",
           "/host/machines/new", "/operate/settings", "/operate?tab=1"}) {
         const auto answer = get(place);
         EXPECT_EQ(answer.status, 200) << place;
@@ -111,7 +112,7 @@ TEST_F(WebConsole, TellsInTheStatusWhichBuildItIs) {
 
 TEST_F(WebConsole, HasFilesThatAreKeptForever) {
     ASSERT_GT(server::console_files().size(), 1U);
-    for (const server::ConsoleFile& each : server::console_files()) {
+    for (const server::EmbeddedFile& each : server::console_files()) {
         if (each.name == "index.html") continue;
         const auto answer = get("/" + std::string(each.name));
         EXPECT_EQ(answer.status, 200) << each.name;
@@ -141,7 +142,7 @@ TEST_F(WebConsole, HasNoFileButItsOwn) {
 }
 
 TEST_F(WebConsole, IsCompressedForWhoTakesIt) {
-    const server::ConsoleFile longest = script();
+    const server::EmbeddedFile longest = script();
     ASSERT_GT(longest.bytes.size(), 1024U);
     const std::string target = "/" + std::string(longest.name);
     const auto packed = get(target, {{"Accept-Encoding", "br, gzip"}});

@@ -195,6 +195,10 @@ struct CloseDispute {
     Why reason;
 };
 BOOST_DESCRIBE_STRUCT(CloseDispute, (), (outcome, refund_micro, reason))
+constexpr std::string_view wire_rules(const CloseDispute*) {
+    return R"({"if":{"properties":{"outcome":{"const":"upheld"}}},)"
+           R"("then":{"required":["refund_micro"]},"else":{"not":{"required":["refund_micro"]}}})";
+}
 constexpr auto wire_docs(const CloseDispute*) {
     return std::to_array<wire::Doc>({
         {"outcome", "For whom it was decided: upheld for the renter, rejected for the host."},

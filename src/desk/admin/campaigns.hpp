@@ -27,14 +27,14 @@ BOOST_DESCRIBE_STRUCT(NewCampaign, (),
 constexpr auto wire_docs(const NewCampaign*) {
     return std::to_array<wire::Doc>({
         {"campaign_code", "What users give: letters, digits and hyphens; its case does not matter.",
-         "LAUNCH-2026"},
+         "LAUNCH-2026", "", "^[A-Za-z0-9-]+$"},
         {"name", "What users read.", "Launch"},
         {"asset", "", "USDC", "USDC"},
         {"total_micro", "What all credits together may be; it is set aside from capital.",
          "500000000"},
         {"per_account_micro", "What an account gets, once.", "5000000"},
         {"credit_days", "How long a credit can be spent after it was redeemed.", "90"},
-        {"redeem_until", "Until when the code can be redeemed.", "2026-12-31T00:00:00Z"},
+        {"redeem_until", "Until when the code can be redeemed.", "2030-12-31T00:00:00Z"},
         api::reason_doc("The launch."),
     });
 }
@@ -84,7 +84,7 @@ constexpr auto wire_docs(const CampaignRecord*) {
         {"returned_micro", "What went back to the capital: not redeemed, or not spent in time.",
          "0"},
         {"credit_days", "How long a credit can be spent after it was redeemed.", "90"},
-        {"redeem_until", "Until when the code can be redeemed.", "2026-12-31T00:00:00Z"},
+        {"redeem_until", "Until when the code can be redeemed.", "2030-12-31T00:00:00Z"},
         {"created_by", "The operator by whose word it began."},
         {"closed_at", "Null while it is open.", "null"},
     });

@@ -330,7 +330,8 @@ struct WindowQuery {
 BOOST_DESCRIBE_STRUCT(WindowQuery, (), (window, asset))
 constexpr auto wire_docs(const WindowQuery*) {
     return std::to_array<wire::Doc>({
-        {"window", "How many days back: 1d to 365d.", "7d", "30d"},
+        {"window", "How many days back: 1d to 365d.", "7d", "30d",
+         "^([1-9]|[1-9][0-9]|[12][0-9]{2}|3[0-5][0-9]|36[0-5])d$"},
         {"asset", "", "USDC", "USDC"},
     });
 }

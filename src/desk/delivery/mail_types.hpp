@@ -24,7 +24,7 @@ constexpr auto wire_docs(const MailNotices*) {
          "By type of event: `now` mails it at once, `digest` once a day with others, `off` not at "
          "all. Security notices and answers to tickets are always mailed and are not among them. "
          "Types that are left out are as they are by default.",
-         "digest"},
+         "rental.stopping=digest"},
     });
 }
 

@@ -9,6 +9,18 @@ using api::Call;
 using api::Query;
 using api::Work;
 
+namespace {
+
+const api::Media streamed_events{
+    "text/event-stream",
+    "One for each event as it happens: `id` is its number, `event` its type and `data` the event. "
+    "An "
+    "`id` alone says how far others have been passed over; `end` that the stream is closed, and "
+    "why.",
+    "id: 42\nevent: rental.running\ndata: {\"sequence\":\"42\",\"type\":\"rental.running\"}\n\n"};
+
+}  // namespace
+
 void Delivery::add_routes(api::Router& router) {
     for (const auto& [type, kind] : registry_.kinds())
         if (kind.audience != events::Audience::operators)
@@ -34,6 +46,7 @@ void Delivery::add_routes(api::Router& router) {
                 .group = "events",
                 .summary = "What happens to the account, as server-sent events.",
                 .access = Access::participant,
+                .media = {streamed_events},
                 .errors = {Code::events_expired,
                            {Code::unavailable, "the server holds as many streams as it can"}},
                 .siblings = {current_events}},
@@ -57,6 +70,7 @@ void Delivery::add_routes(api::Router& router) {
                 .group = "events",
                 .summary = "What operators should know of, as server-sent events.",
                 .access = Access::operator_,
+                .media = {streamed_events},
                 .errors = {Code::events_expired,
                            {Code::unavailable, "the server holds as many streams as it can"}},
                 .siblings = {current_events}},

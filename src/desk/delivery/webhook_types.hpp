@@ -33,7 +33,7 @@ BOOST_DESCRIBE_STRUCT(NewWebhook, (), (url, types, enabled, from))
 constexpr auto wire_docs(const NewWebhook*) {
     return std::to_array<wire::Doc>({
         {"url", "Where events are posted to: https, port 443 or above 1023, no user or password.",
-         "https://hooks.example.org/berth"},
+         "https://example.org/hooks/berth"},
         {"types", "Types of events, `rental.*` for all that begin so; empty for all.", "rental.*"},
         {"enabled", "False: made, but nothing is sent yet.", "true", "true"},
         {"from",
@@ -52,7 +52,7 @@ struct ChangedWebhook {
 BOOST_DESCRIBE_STRUCT(ChangedWebhook, (), (url, types, enabled, from))
 constexpr auto wire_docs(const ChangedWebhook*) {
     return std::to_array<wire::Doc>({
-        {"url", "Another target.", "https://hooks.example.org/berth"},
+        {"url", "Another target.", "https://example.org/hooks/berth"},
         {"types", "Other types; empty for all.", "rental.*"},
         {"enabled", "True lets it go on where it stopped, at once.", "true"},
         {"from", "Another place to go on: `now`, or the number after which it goes on.", "41"},
@@ -79,7 +79,7 @@ BOOST_DESCRIBE_STRUCT(Webhook, (),
                        updated_at))
 constexpr auto wire_docs(const Webhook*) {
     return std::to_array<wire::Doc>({
-        {"url", "Where deliveries are sent.", "https://hooks.example.org/berth"},
+        {"url", "Where deliveries are sent.", "https://example.org/hooks/berth"},
         {"types", "Those that are sent; empty: all.", "rental.*"},
         {"enabled", "Whether anything is sent."},
         {"disabled_cause",
@@ -113,7 +113,7 @@ BOOST_DESCRIBE_STRUCT(IssuedWebhook, (),
                        created_at))
 constexpr auto wire_docs(const IssuedWebhook*) {
     return std::to_array<wire::Doc>({
-        {"url", "Where deliveries are sent.", "https://hooks.example.org/berth"},
+        {"url", "Where deliveries are sent.", "https://example.org/hooks/berth"},
         {"types", "Those that are sent; empty: all.", "rental.*"},
         {"enabled", "Whether anything is sent."},
         {"sent_through", "Up to this number nothing is left to send.", "41"},

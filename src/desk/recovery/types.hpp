@@ -36,11 +36,15 @@ struct NewRecovery {
 };
 BOOST_DESCRIBE_STRUCT(NewRecovery, (),
                       (account_id, email, wallet, lost_authenticator, reason, evidence))
+constexpr std::string_view wire_rules(const NewRecovery*) {
+    return R"({"oneOf":[{"required":["email"]},{"required":["wallet"]}]})";
+}
 constexpr auto wire_docs(const NewRecovery*) {
     return std::to_array<wire::Doc>({
         {"account_id", "Whose mailbox or wallet was lost."},
         {"email", "Of a person: the address to sign in by afterwards.", "ada@example.net"},
-        {"wallet", "Of an agent: the wallet that registers for the account afterwards."},
+        {"wallet", "Of an agent: the wallet that registers for the account afterwards.",
+         wire::left_out},
         {"lost_authenticator", "Of a person: whether the authenticator was lost as well.", "false",
          "false"},
         api::reason_doc("The provider closed the owner's mailbox."),

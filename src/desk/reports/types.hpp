@@ -14,6 +14,7 @@ using wire::Count;
 using wire::SignedMicro;
 
 using Day = wire::Text<10, 10>;  // YYYY-MM-DD in UTC
+inline constexpr std::string_view day_pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$";
 
 enum class By { day, month };
 BOOST_DESCRIBE_ENUM(By, day, month)
@@ -29,8 +30,8 @@ struct FiguresQuery {
 BOOST_DESCRIBE_STRUCT(FiguresQuery, (), (first_day, last_day, by, asset))
 constexpr auto wire_docs(const FiguresQuery*) {
     return std::to_array<wire::Doc>({
-        {"first_day", "In UTC.", "2026-01-01"},
-        {"last_day", "It is counted, too.", "2026-01-31"},
+        {"first_day", "In UTC.", "2026-01-01", "", day_pattern},
+        {"last_day", "It is counted, too; not before first_day.", "2026-01-31", "", day_pattern},
         {"by", "Whether a row is a day or a month.", "month", "day"},
         {"asset", "Left out: both, a row each.", "USDC"},
     });

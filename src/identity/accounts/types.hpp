@@ -366,7 +366,7 @@ constexpr auto wire_docs(const NewKey*) {
         {"name", "For people, to tell keys apart.", "training runs"},
         {"scopes", "What the key may do."},
         {"expires_at", "At most 400 days ahead; left out for a key that does not expire.",
-         "2026-06-30T00:00:00Z"},
+         wire::left_out},
         {"policy", "What it may spend; the server keeps it to that."},
     });
 }
@@ -388,7 +388,7 @@ constexpr auto wire_docs(const ApiKey*) {
         {"name", "", "training runs"},
         {"prefix", "The first letters of the secret, to recognise it by.", "ark_7Hq2mZ0c"},
         {"scopes", "What the key may do."},
-        {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
+        {"expires_at", "Null when it does not expire.", "2027-06-30T00:00:00Z"},
         {"last_used_at", "Null when it was never used."},
         {"policy", "What it may spend; null when nothing limits it."},
     });
@@ -413,7 +413,7 @@ constexpr auto wire_docs(const IssuedKey*) {
         {"name", "", "training runs"},
         {"prefix", "The first letters of the secret, to recognise it by.", "ark_7Hq2mZ0c"},
         {"scopes", "What the key may do."},
-        {"expires_at", "Null when it does not expire.", "2026-06-30T00:00:00Z"},
+        {"expires_at", "Null when it does not expire.", "2027-06-30T00:00:00Z"},
         {"last_used_at", "Null when it was never used.", "null"},
         {"secret", "The key itself. Shown only here; a repeated answer has null.",
          "ark_7Hq2mZ0cV4tR8yB1nK5sW3xE6uJ9pL2dF0gA"},

@@ -206,6 +206,7 @@ void HostAgents::add_speed_routes(api::Router& router) {
                 .summary = "Bytes to measure the way to the machine with.",
                 .access = Access::machine,
                 .work = Work::read,
+                .media = {{"application/octet-stream", "As many bytes as were asked for."}},
                 .errors = {{Code::conflict, "no test of the machine is in progress"}}},
                [](Call& call, const Query<SpeedTestDownload>& query) {
                    require_test(call.tx(), machine_of(call.caller));

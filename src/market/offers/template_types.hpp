@@ -128,7 +128,7 @@ constexpr auto wire_docs(const Template*) {
         {"env",
          "Variables that the container is started with. {BERTH_API_KEY} in a value stands for the "
          "key of the job's endpoints.",
-         "8192"},
+         "MAX_MODEL_LEN=8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
         {"readiness_path", "Answers when the engine is ready.", "/health"},
         {"max_model_len", "Tokens of context that it is started with.", "8192"},
@@ -202,7 +202,7 @@ BOOST_DESCRIBE_STRUCT(TemplateDraft, (),
 constexpr auto wire_docs(const TemplateDraft*) {
     return std::to_array<wire::Doc>({
         {"template_id", "The slug: small letters, digits and dashes. It never changes.",
-         "vllm-qwen2-5-7b-instruct"},
+         "vllm-qwen2-5-7b-instruct", "", "^[a-z0-9][a-z0-9-]{0,63}$"},
         {"name", "", "Qwen2.5 7B Instruct on vLLM"},
         {"kind", "", "model"},
         {"engine",
@@ -225,11 +225,12 @@ constexpr auto wire_docs(const TemplateDraft*) {
         {"env",
          "Variables that the container is started with. {BERTH_API_KEY} in a value stands for the "
          "key of the job's endpoints.",
-         "8192"},
+         "MAX_MODEL_LEN=8192"},
         {"setup_notes", "For the renter.", "An OpenAI-compatible server on port 8000."},
-        {"readiness_path", "Answers when the engine is ready.", "/health"},
+        {"readiness_path", "Answers when the engine is ready.", "/health", "", "^/[!-~]*$"},
         {"max_model_len", "Tokens of context that it is started with.", "8192"},
-        {"min_cuda", "The least CUDA version that the driver must support.", "12.8"},
+        {"min_cuda", "The least CUDA version that the driver must support.", "12.8", "",
+         "^(0|[1-9][0-9]{0,5})([.](0|[1-9][0-9]{0,5}))?$"},
         {"gated", "Whether the weights need the renter's hub token.", "false", "false"},
         {"start_deadline_s", "How long a start may take while it makes progress.", "7200", "7200"},
     });

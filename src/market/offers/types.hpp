@@ -100,6 +100,11 @@ BOOST_DESCRIBE_STRUCT(OfferEdit, (),
                       (expected_version, rate_micro_per_hour, included_disk_gib,
                        included_egress_gib, available_from, available_until, listing_expires_at,
                        min_duration_s, max_duration_s, availability_class, preemption_notice_s))
+constexpr std::string_view wire_rules(const OfferEdit*) {
+    return R"({"if":{"properties":{"availability_class":{"const":"dedicated"}},)"
+           R"("required":["availability_class"]},)"
+           R"("then":{"not":{"required":["preemption_notice_s"]}}})";
+}
 constexpr auto wire_docs(const OfferEdit*) {
     return std::to_array<wire::Doc>({
         {"expected_version", "The offer's version as you know it; 0 for the first.", "0"},
@@ -107,13 +112,17 @@ constexpr auto wire_docs(const OfferEdit*) {
         {"included_disk_gib", "Disk that the price includes.", "100"},
         {"included_egress_gib", "Outgoing traffic that the price includes.", "1000"},
         {"available_from", "Not rented before."},
-        {"available_until", "Rentals end then at the latest."},
-        {"listing_expires_at", "The earlier of this and available_until counts."},
+        {"available_until", "Rentals end then at the latest; later than available_from.",
+         "2030-12-31T00:00:00Z"},
+        {"listing_expires_at",
+         "The earlier of this and available_until counts; later than available_from.",
+         wire::left_out},
         {"min_duration_s", "Taken and not kept.", "3600"},
         {"max_duration_s", "Taken and not kept.", "86400"},
         {"availability_class", "Left out, it stays as it is.", "dedicated"},
         {"preemption_notice_s",
-         "Needed for interruptible, refused for dedicated. Left out, it stays as it is.", "300"},
+         "Needed for interruptible, refused for dedicated. Left out, it stays as it is.",
+         wire::left_out},
     });
 }
 

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <boost/describe.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/ids.hpp"
 #include "wire/rules.hpp"
@@ -13,6 +16,71 @@ struct JobPath {
     JobId id;
 };
 BOOST_DESCRIBE_STRUCT(JobPath, (), (id))
+
+// What clients send to an engine, as far as every engine knows it; they may send more, and all of
+// it is passed on as it came.
+inline constexpr std::string_view may_have_more = R"({"additionalProperties":true})";
+
+struct ChatMessage {
+    std::string role;
+    wire::Json content;
+};
+BOOST_DESCRIBE_STRUCT(ChatMessage, (), (role, content))
+constexpr std::string_view wire_rules(const ChatMessage*) { return may_have_more; }
+constexpr auto wire_docs(const ChatMessage*) {
+    return std::to_array<wire::Doc>({
+        {"role", "Who says it: system, user or assistant.", "user"},
+        {"content", "A text, or what else the engine takes.", "\"What is a berth?\""},
+    });
+}
+
+struct ChatAsked {
+    std::optional<std::string> model;
+    std::vector<ChatMessage> messages;
+    std::optional<bool> stream;
+    std::optional<wire::Count> max_tokens;
+};
+BOOST_DESCRIBE_STRUCT(ChatAsked, (), (model, messages, stream, max_tokens))
+constexpr std::string_view wire_rules(const ChatAsked*) { return may_have_more; }
+constexpr auto wire_docs(const ChatAsked*) {
+    return std::to_array<wire::Doc>({
+        {"model", "As the engine lists it.", "qwen2.5-7b-instruct"},
+        {"messages", "What was said so far."},
+        {"stream", "Whether the answer comes piece by piece, as events.", "false"},
+        {"max_tokens", "The answer ends after so many at the latest.", "200"},
+    });
+}
+
+struct TextAsked {
+    std::optional<std::string> model;
+    wire::Json prompt;
+    std::optional<bool> stream;
+    std::optional<wire::Count> max_tokens;
+};
+BOOST_DESCRIBE_STRUCT(TextAsked, (), (model, prompt, stream, max_tokens))
+constexpr std::string_view wire_rules(const TextAsked*) { return may_have_more; }
+constexpr auto wire_docs(const TextAsked*) {
+    return std::to_array<wire::Doc>({
+        {"model", "As the engine lists it.", "qwen2.5-7b-instruct"},
+        {"prompt", "What the engine goes on with: a text, or what else it takes.",
+         "\"A berth is\""},
+        {"stream", "Whether the answer comes piece by piece, as events.", "false"},
+        {"max_tokens", "The answer ends after so many at the latest.", "200"},
+    });
+}
+
+struct EmbeddingsAsked {
+    std::optional<std::string> model;
+    wire::Json input;
+};
+BOOST_DESCRIBE_STRUCT(EmbeddingsAsked, (), (model, input))
+constexpr std::string_view wire_rules(const EmbeddingsAsked*) { return may_have_more; }
+constexpr auto wire_docs(const EmbeddingsAsked*) {
+    return std::to_array<wire::Doc>({
+        {"model", "As the engine lists it.", "e5"},
+        {"input", "A text, or a list of texts.", "[\"a berth\",\"a quay\"]"},
+    });
+}
 
 struct FirstToken {
     wire::Decimal p50;

@@ -44,6 +44,9 @@ struct NewQuote {
 };
 BOOST_DESCRIBE_STRUCT(NewQuote, (),
                       (offer_id, template_id, image, duration_limit_s, budget_micro, asset))
+constexpr std::string_view wire_rules(const NewQuote*) {
+    return R"({"oneOf":[{"required":["template_id"]},{"required":["image"]}]})";
+}
 constexpr auto wire_docs(const NewQuote*) {
     return std::to_array<wire::Doc>({
         {"offer_id", "From the catalog."},
@@ -51,8 +54,7 @@ constexpr auto wire_docs(const NewQuote*) {
         {"image",
          "An image of one's own, with its registry and its digest, for machines that take such; "
          "either this or template_id.",
-         "ghcr.io/acme/"
-         "trainer@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"},
+         wire::left_out},
         {"duration_limit_s", "The rental ends after this many seconds at the latest.", "3600"},
         {"budget_micro", "The rental never costs more than this.", "5000000"},
         {"asset", "What it is paid in.", "USDC", "USDC"},

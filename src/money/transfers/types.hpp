@@ -136,18 +136,23 @@ struct TransferRequest {
 };
 BOOST_DESCRIBE_STRUCT(TransferRequest, (),
                       (network, address, amount_micro, asset, label, code, siwe_message, signature))
+constexpr std::string_view wire_rules(const TransferRequest*) {
+    return R"({"dependentRequired":{"siwe_message":["signature"],"signature":["siwe_message"]},)"
+           R"("not":{"required":["code","siwe_message"]}})";
+}
 constexpr auto wire_docs(const TransferRequest*) {
     return std::to_array<wire::Doc>({
         {"network", "", "base", "base"},
         {"asset", "", "USDC", "USDC"},
         {"amount_micro", "What is to arrive.", "5000000"},
         {"label", "Saved with a new address.", "cold wallet"},
-        {"code", "For a session: the mailed code, or that of the authenticator."},
+        {"code", "For a session: the mailed code, or that of the authenticator. A key needs none.",
+         wire::left_out},
         {"siwe_message",
          "For an account that has only a wallet: the text of the "
          "challenge.",
-         "berth.example wants you to sign in with your Ethereum account: …"},
-        {"signature", "Over siwe_message.", "0x…1b"},
+         wire::left_out},
+        {"signature", "Over siwe_message.", wire::left_out},
     });
 }
 

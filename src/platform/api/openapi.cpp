@@ -8,6 +8,7 @@
 #include <set>
 
 #include "api/envelope.hpp"
+#include "api/error_words.hpp"
 #include "base/check.hpp"
 #include "http/text.hpp"
 #include "wire/schema.hpp"
@@ -159,9 +160,11 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
         const wire::Doc* doc = wire::doc_of(*type, member.name);
         json::value schema = schemas.of(value, Use::request);
         json::object parameter{{"name", member.name}, {"in", place}, {"required", !optional}};
-        if (doc != nullptr && !doc->text.empty()) parameter["description"] = doc->text;
+        const bool told = doc != nullptr && !doc->text.empty();
+        parameter["description"] = told ? doc->text : wire::usual_meaning(member.name);
         if (doc != nullptr && !doc->fallback.empty())
             schema.as_object()["default"] = wire::spelled_value(value, doc->fallback);
+        if (doc != nullptr && !doc->pattern.empty()) schema.as_object()["pattern"] = doc->pattern;
         parameter["schema"] = std::move(schema);
         if (doc != nullptr && !doc->example.empty())
             parameter["example"] = wire::spelled_value(value, doc->example);
@@ -220,13 +223,28 @@ void add_table(json::object& response, std::string_view rows) {
         {"schema", {{"type", "string"}}}};
 }
 
+// An answer that is no described type, as each of the kinds that it may have.
+json::object media_content(const std::vector<Media>& media) {
+    json::object out;
+    for (const Media& each : media) {
+        const bool is_json = each.type == "application/json";
+        json::object schema{{"type", is_json ? "object" : "string"}, {"description", each.about}};
+        json::object content{{"schema", std::move(schema)}};
+        if (!each.example.empty())
+            content["example"] = is_json ? json::parse({each.example.data(), each.example.size()})
+                                         : json::value(each.example);
+        out[each.type] = std::move(content);
+    }
+    return out;
+}
+
 json::object answer(const Entry& entry, int status, Schemas& schemas) {
     json::object out = response(reason_phrase(status));
     if (status == http::not_modified_status) return out;
     if (entry.html)
         out["content"] = {{"text/html", {{"schema", {{"type", "string"}}}}}};
     else if (entry.streamed || entry.file)
-        out["content"] = {{"*/*", {{"schema", {{"type", "string"}}}}}};
+        out["content"] = media_content(entry.route.media);
     else if (entry.result != nullptr)
         out["content"] =
             json_content(schemas.of(*entry.result, Use::response), wire::example(*entry.result));
@@ -250,42 +268,9 @@ void add_deferral(json::object& responses, const Entry& entry, Schemas& schemas)
     responses[std::to_string(Deferred::status)] = std::move(out);
 }
 
-// What a code means on every route; a declaration may say it more closely.
-std::string_view meaning(Code code) {
-    struct Row {
-        Code code;
-        std::string_view text;
-    };
-    static constexpr std::array rows{
-        Row{Code::unauthenticated, "there is no credential, or it is unknown or has ended"},
-        Row{Code::forbidden, "the scope, role, step-up or destination is missing"},
-        Row{Code::not_found, "there is no such thing, or it is not the caller's"},
-        Row{Code::invalid_input, "the request breaks a rule; the message names each member"},
-        Row{Code::admission_paused, "new work is not taken on at the moment"},
-        Row{Code::authorization_invalid,
-            "a proof is wrong, expired, used, or bound to something else"},
-        Row{Code::idempotency_conflict, "the Idempotency-Key was used for another request"},
-        Row{Code::conflict, "the state of things does not allow it"},
-        Row{Code::version_conflict, "it has been changed since the version named"},
-        Row{Code::stale_version, "it has been changed since the version named"},
-        Row{Code::stale_fence, "the machine has been given to another job since"},
-        Row{Code::quote_expired, "the quote is too old, or was used"},
-        Row{Code::insufficient_funds, "the balance is too small"},
-        Row{Code::stop_irreversible, "the job is stopping, which cannot be undone"},
-        Row{Code::unavailable, "something the service needs is away; try again later"},
-        Row{Code::budget_version_older, "a newer budget is known"},
-        Row{Code::budget_funding_mismatch, "the budget does not agree with what is funded"},
-        Row{Code::lease_seq_replay, "a later lease is known"},
-        Row{Code::command_expired, "the command is too old"},
-        Row{Code::unsupported_protocol_version, "the protocol version is not spoken here"},
-        Row{Code::unknown_command_kind, "the kind of command is not known here"},
-        Row{Code::events_expired, "events after that number are no longer kept, or not there yet"},
-        Row{Code::no_gate, "no gate lives that could carry a door; try again later"},
-    };
-    for (const Row& row : rows)
-        if (row.code == code) return row.text;
-    return "";
-}
+// Of the errors that have a status of their own.
+constexpr const char* too_large_example = "TOO_LARGE";
+constexpr const char* too_many_example = "TOO_MANY";
 
 using Explained = std::map<ErrorRow, std::string>;
 
@@ -302,18 +287,17 @@ Explained explained_errors(const Entry& entry) {
     for (const DeclaredSibling& sibling : route.siblings) add(sibling.code, "");
     if (route.access != Access::anyone) {
         add(Code::unauthenticated, "");
-        add(Code::forbidden, meaning(Code::forbidden));
+        add(Code::forbidden, error_words(Code::forbidden).when);
     }
     if (route.work != Work::memory) add(Code::unavailable, "");
     add(Code::invalid_input, "");
     if (route.idempotent) add(Code::idempotency_conflict, "");
     for (int i = 0; i < code_count; ++i) {
         const auto row = rows.find({code_status(Code{i}), code_name(Code{i})});
-        if (row != rows.end() && row->second.empty()) row->second = meaning(Code{i});
+        if (row != rows.end() && row->second.empty()) row->second = error_words(Code{i}).when;
     }
-    if (route.rate != &unlimited)
-        rows[{429, code_name(Code::unavailable)}] = "too many requests; back off and try again";
-    rows[{413, code_name(Code::invalid_input)}] = "the body is larger than the route takes";
+    if (route.rate != &unlimited) rows[{429, code_name(Code::unavailable)}] = too_many_words;
+    rows[{413, code_name(Code::invalid_input)}] = too_large_words;
     return rows;
 }
 
@@ -334,27 +318,62 @@ json::value error_schema(const Entry& entry, int status, Schemas& schemas) {
             {"additionalProperties", false}};
 }
 
+json::object error_example(std::string_view code, std::string_view message) {
+    return {{"value",
+             {{"error",
+               {{"code", code},
+                {"message", message},
+                {"retryable", code == code_name(Code::unavailable)},
+                {"request_id", "018f0000-0000-7000-8000-000000000000"}}}}}};
+}
+
+// What a client may read with this code: in the words of the route where it has its own.
+json::value shown_error(const Route& route, const ErrorRow& row) {
+    if (row.status != 413 && row.status != 429)
+        for (const DeclaredError& error : route.errors)
+            if (code_name(error.code) == row.code && !error.when.empty())
+                return error_example(row.code, error.when);
+    std::string name(row.code);
+    if (row.status == 413) name = too_large_example;
+    if (row.status == 429) name = too_many_example;
+    return {{"$ref", "#/components/examples/" + name}};
+}
+
+// Those that some route refers to.
+json::object error_examples(const json::value& paths) {
+    const std::string text = json::serialize(paths);
+    json::object out;
+    const auto add = [&](std::string_view name, Code code, std::string_view message) {
+        if (text.find(fmt::format("/examples/{}\"", name)) != std::string::npos)
+            out[name] = error_example(code_name(code), message);
+    };
+    for (int i = 0; i < code_count; ++i)
+        add(code_name(Code{i}), Code{i}, error_words(Code{i}).message);
+    add(too_large_example, Code::invalid_input, too_large_words);
+    add(too_many_example, Code::unavailable, too_many_words);
+    return out;
+}
+
 // One response per status; its description names the codes it may carry and when.
 void add_errors(json::object& responses, const Entry& entry, Schemas& schemas) {
-    std::map<int, std::string> by_status;
-    std::map<int, std::string_view> first_codes;
+    struct Said {
+        std::string text;
+        json::object examples;
+    };
+    std::map<int, Said> by_status;
     for (const auto& [row, when] : explained_errors(entry)) {
-        std::string& text = by_status[row.status];
-        text += fmt::format("{}{}: {}.", text.empty() ? "" : " ", row.code, when);
-        first_codes.emplace(row.status, row.code);
+        Said& said = by_status[row.status];
+        said.text += fmt::format("{}{}: {}.", said.text.empty() ? "" : " ", row.code, when);
+        said.examples[row.code] = shown_error(entry.route, row);
     }
-    for (const auto& [status, text] : by_status) {
+    for (auto& [status, said] : by_status) {
         if (status == entry.route.second_status) continue;  // that body is described already
-        const std::string_view code = first_codes[status];
-        json::value example{{"error",
-                             {{"code", code},
-                              {"message", "what was wrong"},
-                              {"retryable", code == code_name(Code::unavailable)},
-                              {"request_id", "018f0000-0000-7000-8000-000000000000"}}}};
-        json::object out = response(text);
+        json::object out = response(said.text);
         if (entry.streamed && (status == 409 || status == 503)) add_stream_headers(out, status);
         if (status == 403 && entry.route.step_up != StepUp::none) add_step_up_header(out);
-        out["content"] = json_content(error_schema(entry, status, schemas), std::move(example));
+        out["content"] = {{"application/json",
+                           {{"schema", error_schema(entry, status, schemas)},
+                            {"examples", std::move(said.examples)}}}};
         responses[std::to_string(status)] = std::move(out);
     }
 }
@@ -442,7 +461,7 @@ json::object webhooks(const Router& router, Schemas& schemas) {
     return out;
 }
 
-json::object components(const Schemas& schemas) {
+json::object components(const Schemas& schemas, const json::value& paths) {
     return {{"parameters",
              {{"IdempotencyKey",
                {{"name", "Idempotency-Key"},
@@ -452,6 +471,7 @@ json::object components(const Schemas& schemas) {
                  "A UUID made by the caller. The same key with the same request gives the same "
                  "answer; with another request it gives 409."},
                 {"schema", {{"type", "string"}, {"format", "uuid"}}}}}}},
+            {"examples", error_examples(paths)},
             {"schemas", schemas.components()},
             {"securitySchemes", security_schemes()}};
 }
@@ -484,7 +504,7 @@ std::string openapi(const Router& router) {
         {"tags", tags()}};
     document["paths"] = paths(router, schemas);
     if (!router.pushed().empty()) document["webhooks"] = webhooks(router, schemas);
-    document["components"] = components(schemas);
+    document["components"] = components(schemas, document.at("paths"));
     return wire::indented(document);
 }
 

@@ -24,21 +24,6 @@ namespace json = wire::json;
 
 std::string_view view(const json::string& text) { return {text.data(), text.size()}; }
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    out.reserve(text.size());
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
-
 std::string_view text_of(const json::object& object, std::string_view name) {
     const json::value* found = object.if_contains(name);
     return found != nullptr && found->is_string() ? view(found->get_string()) : "";
@@ -53,7 +38,7 @@ std::string joined(const json::array& values, std::string_view between) {
     std::string out;
     for (const json::value& value : values) {
         if (!out.empty()) out += between;
-        out += value.is_string() ? escaped(view(value.get_string())) : json::serialize(value);
+        out += value.is_string() ? html_escaped(view(value.get_string())) : json::serialize(value);
     }
     return out;
 }
@@ -61,7 +46,7 @@ std::string joined(const json::array& values, std::string_view between) {
 // A reference as a link to the shape it names.
 std::string link(std::string_view reference) {
     const std::string_view name = reference.substr(reference.rfind('/') + 1);
-    return fmt::format(R"(<a href="#{0}">{0}</a>)", escaped(name));
+    return fmt::format(R"(<a href="#{0}">{0}</a>)", html_escaped(name));
 }
 
 std::string kind_of(const json::object& schema);
@@ -86,8 +71,8 @@ std::string kind_of(const json::object& schema) {
         return "array of " + kind_of(*items);
     const json::value* type = schema.if_contains("type");
     if (type == nullptr) return "any JSON";
-    std::string out =
-        type->is_array() ? joined(type->get_array(), " or ") : escaped(view(type->as_string()));
+    std::string out = type->is_array() ? joined(type->get_array(), " or ")
+                                       : html_escaped(view(type->as_string()));
     if (const auto format = text_of(schema, "format"); !format.empty())
         out.append(", ").append(format);
     for (const auto& [name, words] : {std::pair{"minimum", "from"},
@@ -101,11 +86,11 @@ std::string kind_of(const json::object& schema) {
 
 std::string row(std::string_view name, const json::object& schema, std::string_view description,
                 bool optional) {
-    std::string about = escaped(description);
+    std::string about = html_escaped(description);
     if (const json::value* fallback = schema.if_contains("default"))
-        about += " Default: " + escaped(json::serialize(*fallback)) + ".";
-    return fmt::format("<tr><td><code>{}</code>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(name),
-                       optional ? " (optional)" : "", kind_of(schema), about);
+        about += " Default: " + html_escaped(json::serialize(*fallback)) + ".";
+    return fmt::format("<tr><td><code>{}</code>{}</td><td>{}</td><td>{}</td></tr>\n",
+                       html_escaped(name), optional ? " (optional)" : "", kind_of(schema), about);
 }
 
 std::string parameters(const json::object& operation) {
@@ -168,21 +153,22 @@ std::string answers(const json::object& operation) {
         rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                             std::string_view(status.data(), status.size()),
                             body != nullptr ? kind_of(body->at("schema").as_object()) : "",
-                            escaped(text_of(response, "description")));
+                            html_escaped(text_of(response, "description")));
     }
     return "<h5>Answers</h5><table>\n" + rows + "</table>\n";
 }
 
 std::string operation_section(const Place& place, const json::object& operation) {
-    std::string out = fmt::format(
-        "<section id=\"{}\"><h4><code>{} {}</code></h4>\n<p>{}<br>{}</p>\n",
-        escaped(text_of(operation, "operationId")), place.method, escaped(place.path),
-        escaped(text_of(operation, "summary")), escaped(text_of(operation, "description")));
+    std::string out =
+        fmt::format("<section id=\"{}\"><h4><code>{} {}</code></h4>\n<p>{}<br>{}</p>\n",
+                    html_escaped(text_of(operation, "operationId")), place.method,
+                    html_escaped(place.path), html_escaped(text_of(operation, "summary")),
+                    html_escaped(text_of(operation, "description")));
     out += parameters(operation);
     const json::object* request = object_of(operation, "requestBody");
     if (const json::object* body = request != nullptr ? json_body(*request) : nullptr)
         out += fmt::format("<p>Body: {}</p>\n", kind_of(body->at("schema").as_object()));
-    out += fmt::format("<pre>{}</pre>\n", escaped(curl(place, operation)));
+    out += fmt::format("<pre>{}</pre>\n", html_escaped(curl(place, operation)));
     return out + answers(operation) + "</section>\n";
 }
 
@@ -204,8 +190,8 @@ std::string audience_sections(const json::object& document, const json::object& 
             std::transform(method.begin(), method.end(), method.begin(), to_upper);
             if (!is_it(tags[0])) {
                 also += fmt::format("<a href=\"#{}\">{} {}</a><br>\n",
-                                    escaped(text_of(operation, "operationId")), method,
-                                    escaped({path.data(), path.size()}));
+                                    html_escaped(text_of(operation, "operationId")), method,
+                                    html_escaped({path.data(), path.size()}));
                 continue;
             }
             const std::string group(text_of(operation, "x-group"));
@@ -215,10 +201,11 @@ std::string audience_sections(const json::object& document, const json::object& 
             found->second +=
                 operation_section({std::move(method), {path.data(), path.size()}}, operation);
         }
-    std::string out = fmt::format("<h2 id=\"for-{0}\">{0}</h2>\n<p>{1}</p>\n", escaped(audience),
-                                  escaped(text_of(tag, "description")));
+    std::string out =
+        fmt::format("<h2 id=\"for-{0}\">{0}</h2>\n<p>{1}</p>\n", html_escaped(audience),
+                    html_escaped(text_of(tag, "description")));
     for (const auto& [group, sections] : groups)
-        out += fmt::format("<h3>{}</h3>\n{}", escaped(group), sections);
+        out += fmt::format("<h3>{}</h3>\n{}", html_escaped(group), sections);
     return also.empty() ? out : out + "<h3>as every account</h3>\n<p>" + also + "</p>\n";
 }
 
@@ -235,21 +222,36 @@ std::string shape_section(std::string_view name, const json::object& schema) {
                     !needed);
     }
     return fmt::format("<section id=\"{0}\"><h3>{0}</h3>\n<table>\n{1}</table></section>\n",
-                       escaped(name), rows);
+                       html_escaped(name), rows);
 }
 
 }  // namespace
+
+std::string html_escaped(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (const char c : text) {
+        switch (c) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '"': out += "&quot;"; break;
+            default: out += c;
+        }
+    }
+    return out;
+}
 
 std::string reference_page(std::string_view specification) {
     const json::value parsed = json::parse({specification.data(), specification.size()});
     const json::object& document = parsed.as_object();
     const json::object& info = document.at("info").as_object();
-    const std::string title = escaped(text_of(info, "title"));
+    const std::string title = html_escaped(text_of(info, "title"));
     std::string menu;
     std::string sections;
     for (const json::value& tag : document.at("tags").as_array()) {
         const std::string_view name = text_of(tag.as_object(), "name");
-        menu += fmt::format("<a href=\"#for-{0}\">{0}</a>\n", escaped(name));
+        menu += fmt::format("<a href=\"#for-{0}\">{0}</a>\n", html_escaped(name));
         sections += audience_sections(document, tag.as_object());
     }
     std::string shapes;
@@ -260,9 +262,9 @@ std::string reference_page(std::string_view specification) {
         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>{0} API</title>\n"
         "<style>{1}</style>\n<h1>{0} API</h1>\n<p>{2}</p>\n"
         "<p>The same as data: <a href=\"/openapi.json\">/openapi.json</a>.</p>\n"
-        "<nav>{3}<a href=\"#shapes\">shapes</a></nav>\n{4}"
+        "<nav><a href=\"/docs\">Docs</a>{3}<a href=\"#shapes\">shapes</a></nav>\n{4}"
         "<h2 id=\"shapes\">Shapes</h2>\n{5}</html>\n",
-        title, reference_style, escaped(text_of(info, "description")), menu, sections, shapes);
+        title, reference_style, html_escaped(text_of(info, "description")), menu, sections, shapes);
 }
 
 }  // namespace berth::api

@@ -10,6 +10,8 @@ namespace berth::api {
 // The style of the page; a Content-Security-Policy names its hash.
 extern const std::string_view reference_style;
 
+std::string html_escaped(std::string_view text);
+
 // `specification` is what openapi() gives.
 std::string reference_page(std::string_view specification);
 

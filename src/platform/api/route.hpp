@@ -51,6 +51,13 @@ struct DeclaredError {
 inline constexpr std::size_t unverified_body_bytes_max = 4 * 1024;
 inline constexpr std::size_t registration_body_bytes_max = 16 * 1024;  // and sign-in
 
+// One of the kinds that an answer may have which is no described type.
+struct Media {
+    std::string type;        // "text/event-stream"
+    std::string_view about;  // what it is, as a sentence
+    std::string_view example = {};
+};
+
 struct Route {
     std::string method;
     std::string path;     // "/api/v1/jobs/{id}"; {id} is a member of the handler's Path struct
@@ -66,6 +73,7 @@ struct Route {
     bool own_page_only = false;
     // The member of the answer whose rows are given as a table to whoever accepts text/csv.
     std::string csv = {};
+    std::vector<Media> media = {};  // of a Streamed answer or a File, and of nothing else
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
     DeclaredDeferral deferral = {};              // it may wait for somebody else's word

@@ -41,6 +41,8 @@ void Router::insert(Entry entry) {
     const bool has_table = entry.result != nullptr && row_type(*entry.result, entry.route.csv);
     check(entry.route.csv.empty() || (has_table && !entry.route.writes()),
           "a table is a list of rows in the answer of a route that reads");
+    check((entry.streamed || entry.file) == !entry.route.media.empty(),
+          "what is no described type names its media types");
     const bool open = entry.route.access == Access::anyone;
     check(!open || !entry.route.idempotent,
           "a route for anyone has no account to keep an Idempotency-Key for");

@@ -106,6 +106,9 @@ struct ShallowObject {
 };
 // Any JSON object of which nothing is kept: for who passes on the text that it came in.
 struct PassedObject {};
+// The same, and what is known of it: its members are described as those of T, and none is checked.
+template <class T>
+struct PassedLike {};
 
 // A member that is always there and may be null. std::optional is a member that may be left out;
 // null is refused for it.

@@ -74,8 +74,10 @@ json::value fragment(const Type& type) {
         case Kind::leaf: return leaf_schema(type, false);
         case Kind::secret: return {{"type", json::array{"string", "null"}}};
         case Kind::json: return json::object{};
-        case Kind::object_json:
-        case Kind::passed_object: return {{"type", "object"}};
+        case Kind::passed_object:
+            if (type.inner) return fragment(type.inner());
+            return {{"type", "object"}};
+        case Kind::object_json: return {{"type", "object"}};
         case Kind::enumeration: return enumeration_schema(type);
         case Kind::structure: return {{"$ref", reference(type)}};
         case Kind::map:
@@ -89,23 +91,35 @@ json::value fragment(const Type& type) {
     return nullable_schema(type.inner());
 }
 
+// Of the string itself, or of each item.
+void add_doc_keywords(json::object& schema, const Type& type, const Doc& doc) {
+    if (!doc.fallback.empty()) schema["default"] = spelled_value(type, doc.fallback);
+    if (doc.pattern.empty()) return;
+    json::value* const items = schema.if_contains("items");
+    (items != nullptr ? items->as_object() : schema)["pattern"] = doc.pattern;
+}
+
 json::object structure_schema(const Type& type, bool closed) {
     json::object properties;
     json::array required;
     for (const Member& member : type.members) {
         json::value property = fragment(member.type());
-        if (const Doc* doc = doc_of(type, member.name)) {
-            json::object& schema = property.as_object();
-            if (!doc->text.empty()) schema["description"] = doc->text;
-            if (!doc->fallback.empty())
-                schema["default"] = spelled_value(member.type(), doc->fallback);
-        }
+        const Doc* doc = doc_of(type, member.name);
+        const bool told = doc != nullptr && !doc->text.empty();
+        const std::string_view text = told ? doc->text : usual_meaning(member.name);
+        json::object& schema = property.as_object();
+        if (!text.empty()) schema["description"] = text;
+        if (doc != nullptr) add_doc_keywords(schema, member.type(), *doc);
         properties[member.name] = std::move(property);
         if (member.type().kind != Kind::optional) required.emplace_back(member.name);
     }
     json::object schema{{"type", "object"},
                         {"properties", std::move(properties)},
                         {"required", std::move(required)}};
+    if (!type.rules.empty()) {
+        const json::value rules = json::parse({type.rules.data(), type.rules.size()});
+        for (const auto& [keyword, value] : rules.as_object()) schema[keyword] = value;
+    }
     if (closed) schema["additionalProperties"] = false;
     return schema;
 }
@@ -113,8 +127,10 @@ json::object structure_schema(const Type& type, bool closed) {
 void check_docs(const Type& type) {
     for (const Doc& doc : type.docs) {
         const auto named = [&](const Member& member) { return member.name == doc.member; };
-        check(std::any_of(type.members.begin(), type.members.end(), named),
-              "what is said of a member is said of one that is there");
+        const auto found = std::find_if(type.members.begin(), type.members.end(), named);
+        check(found != type.members.end(), "what is said of a member is said of one that is there");
+        check(doc.example != left_out || found->type().kind == Kind::optional,
+              "only an optional member is left out");
     }
 }
 
@@ -132,9 +148,22 @@ json::value example_at(const Type& type, const Doc* doc, std::size_t level);
 
 json::value structure_example(const Type& type, std::size_t level) {
     json::object out;
-    for (const Member& member : type.members)
-        out[member.name] = example_at(member.type(), doc_of(type, member.name), level + 1);
+    for (const Member& member : type.members) {
+        const Doc* doc = doc_of(type, member.name);
+        if (doc != nullptr && doc->example == left_out) continue;
+        out[member.name] = example_at(member.type(), doc, level + 1);
+    }
     return out;
+}
+
+json::value map_example(const Type& type, const Doc* doc, std::size_t level) {
+    if (level >= example_levels_max) return json::object{};
+    const std::size_t equals = doc != nullptr ? doc->example.find('=') : std::string_view::npos;
+    if (equals == std::string_view::npos)
+        return json::object{{"key", example_at(type.inner(), doc, level + 1)}};
+    const Doc entry{.member = {}, .text = {}, .example = doc->example.substr(equals + 1)};
+    return json::object{
+        {doc->example.substr(0, equals), example_at(type.inner(), &entry, level + 1)}};
 }
 
 json::value array_example(const Type& type, const Doc* doc, std::size_t level) {
@@ -158,9 +187,11 @@ json::value example_at(const Type& type, const Doc* doc, std::size_t level) {
             if (told) return spelled_value(type, doc->example);
             return spelled_value(
                 type, type.leaf->example_for ? type.leaf->example_for(type) : type.leaf->example);
+        case Kind::passed_object:
+            if (type.inner) return example_at(type.inner(), doc, level);
+            [[fallthrough]];
         case Kind::json:
         case Kind::object_json:
-        case Kind::passed_object:
             return told ? spelled_value(type, doc->example) : json::object{{"key", "value"}};
         case Kind::enumeration:
             return json::string(told ? doc->example : type.enumerators.front().name);
@@ -169,9 +200,7 @@ json::value example_at(const Type& type, const Doc* doc, std::size_t level) {
             return example_at(type.inner(), doc, level);
         case Kind::optional:
         case Kind::rendered: return example_at(type.inner(), doc, level);
-        case Kind::map:
-            if (level >= example_levels_max) return json::object{};
-            return json::object{{"key", example_at(type.inner(), doc, level + 1)}};
+        case Kind::map: return map_example(type, doc, level);
         case Kind::array: return array_example(type, doc, level);
         case Kind::one_of: return example_at(type.variants[0].type(), nullptr, level);
         case Kind::structure: break;
@@ -255,6 +284,7 @@ json::object Schemas::components() const {
 }
 
 void Schemas::collect(const Type& type, Use use) {
+    if (type.kind == Kind::passed_object) use = Use::response;  // it may have more
     if (type.inner) return collect(type.inner(), use);
     for (const Variant& variant : type.variants) collect(variant.type(), use);
     if (type.kind != Kind::structure) return;

@@ -41,6 +41,9 @@ private:
 // What people are told of a member; null when its name says it all.
 const Doc* doc_of(const Type& structure, std::string_view member);
 
+// What a name means wherever it stands; empty when that depends on where it is.
+std::string_view usual_meaning(std::string_view name);
+
 // An example value that satisfies the schema, and one that `doc` has a say in.
 json::value example(const Type& type);
 json::value example(const Type& type, const Doc* doc);

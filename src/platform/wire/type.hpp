@@ -19,6 +19,13 @@
 //         return std::to_array<wire::Doc>({{"note", "Shown to the host.", "until Friday"}});
 //     }
 //
+// What a struct wants beyond its members stands beside it, too, as keywords of JSON Schema; a
+// handler refuses what breaks it:
+//
+//     constexpr std::string_view wire_rules(const Renew*) {
+//         return R"({"oneOf":[{"required":["hours"]},{"required":["days"]}]})";
+//     }
+//
 // Answers may grow, so their schemas are open; `constexpr bool wire_closed(const T*)` beside a
 // struct closes it. What is read from requests is always closed.
 #pragma once
@@ -86,13 +93,18 @@ struct Member {
 };
 
 // What people are told of a member. An example is spelled as it would stand in a query; "null" is
-// null where the member may be that. Of an array or map it is an example of one item.
+// null where the member may be that. Of an array it is an example of one item, of a map of one
+// entry as NAME=VALUE.
 struct Doc {
     std::string_view member;
     std::string_view text;
     std::string_view example{};
     std::string_view fallback{};  // the value that stands for a member that is left out
+    std::string_view pattern{};   // of a string that its type says too little of; its schema has it
 };
+
+// The example of an optional member that does not go together with another one of the example.
+inline constexpr std::string_view left_out = "(left out)";
 
 struct Enumerator {
     std::string_view name;
@@ -139,6 +151,7 @@ struct Type {
     const Leaf* leaf = nullptr;
     std::span<const Member> members{};
     std::span<const Doc> docs{};
+    std::string_view rules{};  // of a structure: keywords of JSON Schema, as JSON
     std::span<const Variant> variants{};
     std::span<const Enumerator> enumerators{};
     std::int64_t (*load)(const void* enumeration) = nullptr;
@@ -194,6 +207,10 @@ constexpr Type describe(Tag<ShallowObject<Levels>>) {
     return {.kind = Kind::object_json, .high = static_cast<std::int64_t>(Levels)};
 }
 constexpr Type describe(Tag<PassedObject>) { return {.kind = Kind::passed_object}; }
+template <class T>
+constexpr Type describe(Tag<PassedLike<T>>) {
+    return {.kind = Kind::passed_object, .inner = &type_of<T>};
+}
 
 template <class T>
 constexpr Type describe(Tag<Id<T>>) {
@@ -399,6 +416,8 @@ constexpr Type describe(Tag<T>) {
                   .members = StructureTable<T, Descriptions<T>>::members};
         if constexpr (requires { wire_docs(static_cast<const T*>(nullptr)); })
             type.docs = docs_table<T>;
+        if constexpr (requires { wire_rules(static_cast<const T*>(nullptr)); })
+            type.rules = wire_rules(static_cast<const T*>(nullptr));
         if constexpr (requires { wire_closed(static_cast<const T*>(nullptr)); })
             type.closed = wire_closed(static_cast<const T*>(nullptr));
         return type;

@@ -13,6 +13,7 @@
 #include "server/census.hpp"
 #include "server/chain_setup.hpp"
 #include "server/console.hpp"
+#include "server/docs_pages.hpp"
 #include "server/features.hpp"
 #include "server/local_requests.hpp"
 #include "server/pages.hpp"
@@ -89,7 +90,7 @@ std::string specification() {
     Features features(*defaults, {no_secret, no_secret, no_secret, no_secret}, nullptr);
     api::Router router;
     add_status_routes(router, nullptr, nullptr);
-    add_page_routes(router, nullptr);
+    add_docs_routes(router, nullptr);
     add_console_routes(router);
     add_branding_routes(router);
     add_play_routes(router, {});
@@ -175,7 +176,7 @@ void App::make_play() {
 void App::declare_routes(const Overrides& overrides) {
     const auto reference = std::make_shared<Reference>(router_);
     add_status_routes(router_, &pulse_, reference);
-    add_page_routes(router_, reference);
+    add_docs_routes(router_, reference);
     add_console_routes(router_);
     add_branding_routes(router_);
     add_play_routes(router_, {faucet_.get(), kept_mail_.get()});

@@ -6,6 +6,7 @@
 #include "base/bytes.hpp"
 #include "base/check.hpp"
 #include "crypto/hash.hpp"
+#include "server/embedded.hpp"
 #include "wire/rules.hpp"
 
 namespace berth::server {
@@ -75,7 +76,7 @@ std::string type_of_file(std::string_view name) {
 // Made once for all servers of the process, so that each file is compressed once.
 struct Console {
     Console() {
-        for (const ConsoleFile& file : console_files()) {
+        for (const EmbeddedFile& file : console_files()) {
             auto bytes = std::make_shared<const std::string>(file.bytes);
             if (file.name == page_name)
                 page = std::move(bytes);
@@ -148,6 +149,7 @@ void add_console_routes(api::Router& router) {
                 .summary = "A file of the console; its name changes when it does.",
                 .access = Access::anyone,
                 .work = Work::memory,
+                .media = {{"*/*", "A script, a style sheet, a font or a picture."}},
                 .errors = {{Code::not_found, "this build of the console has no such file"}},
                 .rate = &api::unlimited,
                 .cache = Cache::forever},

@@ -1,21 +1,12 @@
 // The web console: one page, at every address of its own, and the files that the page loads. All of
-// it is in the program (cmake/console.cmake), and it asks nothing but the public API.
+// it is in the program (embedded.hpp), and it asks nothing but the public API.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 #include "api/router.hpp"
 
 namespace berth::server {
-
-struct ConsoleFile {
-    std::string_view name;  // "index.html", "assets/NAME"
-    std::string_view bytes;
-};
-std::span<const ConsoleFile> console_files();
 
 // Another one with every build: a tab that is open finds out by it that there is a newer one.
 const std::string& console_version();

@@ -26,7 +26,4 @@ private:
     std::shared_ptr<const std::string> page_;
 };
 
-// `reference` may be null when the routes are only described.
-void add_page_routes(api::Router& router, std::shared_ptr<Reference> reference);
-
 }  // namespace berth::server

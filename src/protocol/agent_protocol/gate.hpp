@@ -43,10 +43,14 @@ struct WantedDoor {
     DoorKind kind = DoorKind::http;
 };
 BOOST_DESCRIBE_STRUCT(WantedDoor, (), (job_id, run_id, name, kind))
+constexpr std::string_view wire_rules(const WantedDoor*) {
+    return R"({"oneOf":[{"required":["job_id"]},{"required":["run_id"]}]})";
+}
 constexpr auto wire_docs(const WantedDoor*) {
     return std::to_array<wire::Doc>({
         {"job_id", "Of the job that is to be reached by it; left out for a test."},
-        {"run_id", "Of the machine test that is to be reached by it; left out for a job."},
+        {"run_id", "Of the machine test that is to be reached by it; left out for a job.",
+         wire::left_out},
         {"name", "As the endpoint is called in READY; ssh for the way in.", "openai"},
         {"kind", "What will be behind it. A door of a test is of kind test.", "http"},
     });

@@ -106,10 +106,11 @@ constexpr auto wire_docs(const Enroll*) {
         {"manifest", "What the machine is."},
         {"token", "The one-time token that the owner was given.", "bre_…"},
         {"public_key", "The machine's Ed25519 key, the raw 32 bytes in base64.",
-         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="},
+         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "", "^[A-Za-z0-9+/]{43}=$"},
         {"protocol_version", "The version the agent speaks.", "1"},
         {"agent_version", "Of the agent's program, for people.", "1.0.0"},
-        {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest."},
+        {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest.",
+         "sha256:88f3cd51e2531799b33741080eddc1cf65142eb245604eda8ac6b2048395e238"},
         {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }
@@ -149,7 +150,8 @@ constexpr auto wire_docs(const NewManifest*) {
         {"fence", "The highest one the agent knows.", "3"},
         {"agent_version", "Of the agent's program; an upgrade of it changes nothing else.",
          "1.0.1"},
-        {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest."},
+        {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest.",
+         "sha256:88f3cd51e2531799b33741080eddc1cf65142eb245604eda8ac6b2048395e238"},
         {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }

@@ -4540,13 +4540,22 @@ export interface webhooks {
 export interface components {
     schemas: {
         Absence: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Of the record. */
             number: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description Of the record that has no leaf for this account. */
             record_hash: string;
@@ -4558,10 +4567,17 @@ export interface components {
             public_key: string;
         };
         AccessEndpoint: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The endpoint.
+             */
             endpoint_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "ssh" | "http";
+            /** @description What people call it. */
             name: string;
             /** @description The address to reach it at. */
             external_host: string;
@@ -4573,7 +4589,10 @@ export interface components {
             tls_key_sha256: string | null;
         };
         AccountExport: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -4600,9 +4619,15 @@ export interface components {
             key_prefix: string | null;
         };
         AccountStatement: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * Format: date-time
@@ -4650,24 +4675,40 @@ export interface components {
             message: string;
         };
         ActionTaken: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description The account's new one. */
             version: string;
+            /** @description What is done, or was. */
             action: string;
             /** @description What is another than before; empty when it was so already. */
             changed: components["schemas"]["ChangedField"][];
             /** @description What it means, in a sentence. */
             consequence: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         AddressAccepted: {
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description What the link in the mail confirms.
+             */
             confirmation_id?: string;
             /**
              * Format: date-time
@@ -4676,21 +4717,35 @@ export interface components {
             expires_at?: string;
         };
         AddressUnblocked: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description The operator's file names it, too. */
             still_blocked: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         AdminClaim: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the intent asked for. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of its block, as the claim names it. */
             log_index: number;
@@ -4711,6 +4766,7 @@ export interface components {
             until: string;
         };
         AdminClaimPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminClaim"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4726,10 +4782,16 @@ export interface components {
              * @enum {string}
              */
             state: "SUSPENSE" | "RETURNING" | "CLAIMED" | "OWN" | "RETURNED";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description The block that has it. */
             block_number: number;
@@ -4748,10 +4810,14 @@ export interface components {
              * @description When the service first saw it.
              */
             seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         AdminDepositPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminDeposit"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4813,11 +4879,20 @@ export interface components {
             items: components["schemas"]["AdminGate"][];
         };
         AdminIntent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Exactly what was to be sent. */
             amount_micro: string;
@@ -4825,32 +4900,49 @@ export interface components {
             wallet: string;
             /** @description Where it was to go. */
             treasury_address: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /** @description What was wrong with the last claim; null when nothing was. */
             exception: string | null;
             /** @description The transfer that was credited; null before. */
             claim: components["schemas"]["IntentClaim"] | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         AdminIntentPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminIntent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AdminMachine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /**
              * Format: uuid
              * @description The account that it belongs to.
              */
             owner: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description To be sent as expected_version with a command. */
             version: string;
@@ -4908,6 +5000,7 @@ export interface components {
             reach_why: string | null;
         };
         AdminMachinePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminMachine"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -4928,12 +5021,19 @@ export interface components {
              * @description Whose money it is; null for a return.
              */
             account_id: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description What is to arrive. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the transaction that pays it; null before it was sent. */
             tx_hash: string | null;
@@ -4948,18 +5048,28 @@ export interface components {
             waits_until: string | null;
             /** @description The reason of the operator who holds it back; null when nobody does. */
             held_why: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         AdminTransferPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AdminTransfer"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AgentKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
             /** @description The key itself. Shown only here. */
             secret: string | null;
@@ -4967,10 +5077,14 @@ export interface components {
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string | null;
         };
         AgentProfile: {
+            /** @description What people call it. */
             name: string;
             /** @description Who made the agent. */
             vendor: string;
@@ -4978,17 +5092,25 @@ export interface components {
             model?: string;
             /** @description How to reach whoever runs it. */
             operator_contact?: string;
+            /** @description The address of a page about it. */
             homepage?: string;
         };
         ApiKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5004,25 +5126,33 @@ export interface components {
             policy: components["schemas"]["KeyPolicy"] | null;
         };
         ApiKeyPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["ApiKey"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AskChallenge: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
         };
         AskCode: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "withdrawal" | "payout";
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Exactly what will be asked for. */
             amount_micro: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
@@ -5041,10 +5171,14 @@ export interface components {
              * @description What a second admin confirms or refuses. Nothing has happened yet.
              */
             pending_action_id: string;
+            /** @description What is done, or was. */
             action: string;
             /** @description What happens when it is confirmed. */
             consequence: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /**
              * Format: date-time
@@ -5053,7 +5187,10 @@ export interface components {
             expires_at: string;
         };
         AssetCover: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description All that is owed, by the newest proof of liabilities. */
             owed_micro: string;
@@ -5061,7 +5198,10 @@ export interface components {
             held_micro: string | null;
             /** @description What is held for what is owed, in hundredths of a per cent; null when nothing is owed or nobody looked. */
             cover_bps: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description How old that is, in seconds. */
             age_s: number;
@@ -5079,11 +5219,19 @@ export interface components {
             kind: "account" | "operator" | "system";
         };
         AuditEvent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
+            /** @description Who did it. */
             actor: components["schemas"]["AuditActor"];
+            /** @description What is done, or was. */
             action: string;
             /** @description What it was done to. */
             target: components["schemas"]["AuditTarget"];
@@ -5102,12 +5250,15 @@ export interface components {
             previous_hash: string;
         };
         AuditEventPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["AuditEvent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         AuditTarget: {
+            /** @description Which kind it is of. */
             kind: string;
+            /** @description Its id. */
             id: string;
         };
         AutoQualify: {
@@ -5120,7 +5271,10 @@ export interface components {
             reason: string | null;
         };
         Billing: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What new rentals can be paid with. */
             spendable_micro: string;
@@ -5136,15 +5290,20 @@ export interface components {
             credit_micro: string;
             /** @description Charged in the last 30 days. */
             spent_30d_micro: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
         };
         BlockAddress: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Why, for the audit record. */
             reason: string;
         };
         BlockedAddress: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /**
              * @description The operator's file, or an operator by name.
@@ -5165,6 +5324,7 @@ export interface components {
             blocked_at: string;
         };
         BlockedAddressPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["BlockedAddress"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5189,7 +5349,10 @@ export interface components {
             funded_through: string | null;
         };
         BudgetRaised: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Counts the raises of the budget. */
             budget_version: string;
@@ -5218,12 +5381,19 @@ export interface components {
             called_back_micro: string;
         };
         CampaignRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The campaign.
+             */
             campaign_id: string;
             /** @description What users give. */
             campaign_code: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What was set aside for it. */
             total_micro: string;
@@ -5240,14 +5410,20 @@ export interface components {
              * @description Until when the code can be redeemed.
              */
             redeem_until: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
             /**
              * Format: uuid
              * @description The operator by whose word it began.
              */
             created_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5256,6 +5432,7 @@ export interface components {
             closed_at: string | null;
         };
         CampaignRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["CampaignRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5289,6 +5466,7 @@ export interface components {
             looked_at: string;
         };
         ChangedField: {
+            /** @description The member that was changed. */
             field: string;
             /** @description What it was; null when there was nothing. */
             from: string | null;
@@ -5304,6 +5482,26 @@ export interface components {
             enabled?: boolean;
             /** @description Another place to go on: `now`, or the number after which it goes on. */
             from?: string;
+        };
+        ChatAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description What was said so far. */
+            messages: components["schemas"]["ChatMessage"][];
+            /** @description Whether the answer comes piece by piece, as events. */
+            stream?: boolean;
+            /** @description The answer ends after so many at the latest. */
+            max_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
+        ChatMessage: {
+            /** @description Who says it: system, user or assistant. */
+            role: string;
+            /** @description A text, or what else the engine takes. */
+            content: unknown;
+        } & {
+            [key: string]: unknown;
         };
         Check: {
             /** @description Which check; ids that the server does not know are kept and not judged. */
@@ -5373,7 +5571,10 @@ export interface components {
             log_index: number;
         };
         Claimed: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
             /**
              * @description PENDING: not final yet, claim again later. CONFIRMED: credited. EXCEPTION: it does not match the intent.
@@ -5404,7 +5605,10 @@ export interface components {
             reason: string;
         };
         ClosePreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
             /** @description What was held and would be free again. */
             released_micro: string;
@@ -5433,7 +5637,10 @@ export interface components {
             expected_version: string;
         };
         ClosingDone: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -5452,11 +5659,17 @@ export interface components {
             erased_at: string | null;
             /** @description What this means. */
             consequence: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         ClosingState: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /**
              * Format: date-time
@@ -5481,12 +5694,19 @@ export interface components {
         CodeSent: {
             /** @description Always true, whether the address is known here or not. */
             sent: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         Component: {
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "operational" | "degraded" | "down";
         };
         ConfirmEmail: {
@@ -5499,7 +5719,10 @@ export interface components {
             code: string;
         };
         ConfirmTotp: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description The six digits that the authenticator shows now. */
             code: string;
@@ -5514,21 +5737,34 @@ export interface components {
              * @enum {string}
              */
             state: "SAVED" | "INTENT" | "CANCELLED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The withdrawal.
+             */
             withdrawal_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payout.
+             */
             payout_id?: string;
         };
         Conversation: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The ticket.
+             */
             ticket_id: string;
             /**
              * Format: uuid
              * @description Whose ticket it is.
              */
             account_id: string;
+            /** @description What it is about. */
             category: string;
             /** @description Without the secrets that were in it. */
             text: string;
@@ -5544,7 +5780,10 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "answered" | "closed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -5555,12 +5794,19 @@ export interface components {
             messages: components["schemas"]["TicketMessage"][];
         };
         Credit: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The credit.
+             */
             credit_id: string;
             /** @description What the campaign is called. */
             campaign: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What pays for the next rentals, before the balance does. It cannot be withdrawn. */
             remaining_micro: string;
@@ -5576,6 +5822,7 @@ export interface components {
             expires_at: string;
         };
         Credits: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Credit"][];
         };
         CustomImages: {
@@ -5592,11 +5839,17 @@ export interface components {
             accept: boolean;
         };
         Debt: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What it owes: payable is that much below zero. Whatever it earns or funds goes there first. */
             debt_micro: string;
@@ -5606,11 +5859,13 @@ export interface components {
             earned_micro: string;
             /** @description All that was ever paid out to it. */
             paid_micro: string;
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Whether an operator has stopped all that leaves it. */
             frozen: boolean;
         };
         DebtPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Debt"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5621,11 +5876,17 @@ export interface components {
              * @description Which one was decided.
              */
             pending_action_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /** @description What the action itself answered; null of a refused one. */
             result: unknown;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         Decision: {
@@ -5633,11 +5894,17 @@ export interface components {
             reason: string;
         };
         DepositEnded: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The deposit.
+             */
             deposit_id: string;
             /** @description CLAIMED, RETURNING, RETURNED, or SUSPENSE again. */
             state: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
             /**
              * Format: uuid
@@ -5657,11 +5924,20 @@ export interface components {
             tx_hash: string | null;
         };
         DisputeDetail: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5669,9 +5945,14 @@ export interface components {
             held_micro: string;
             /** @description The rest of the host's share: it had been paid out already. */
             unsecured_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description Over the evidence and what was known of the job when it was opened. */
             evidence_hash: string;
@@ -5680,7 +5961,10 @@ export interface components {
              * @description The admin who opened it.
              */
             opened_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null while it is open. */
             outcome: ("upheld" | "rejected") | null;
@@ -5717,7 +6001,10 @@ export interface components {
              * @description Whose machine it was.
              */
             host_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description What the renter was charged for the job. */
             charged_micro: string;
@@ -5749,7 +6036,10 @@ export interface components {
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5761,7 +6051,10 @@ export interface components {
             outcome: ("upheld" | "rejected") | null;
         };
         DisputePreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description The part of the charge that would be disputed. */
             amount_micro: string;
@@ -5775,11 +6068,20 @@ export interface components {
             called_back_micro: string;
         };
         DisputeRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
@@ -5787,9 +6089,14 @@ export interface components {
             held_micro: string;
             /** @description The rest of the host's share: it had been paid out already. */
             unsecured_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description Over the evidence, the newest hash of the job's own records, and everything that the ledger said of the job when the dispute was opened. */
             evidence_hash: string;
@@ -5798,7 +6105,10 @@ export interface components {
              * @description The admin who opened it.
              */
             opened_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null while it is open. */
             outcome: ("upheld" | "rejected") | null;
@@ -5827,6 +6137,7 @@ export interface components {
             closed_at: string | null;
         };
         DisputeRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["DisputeRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -5880,9 +6191,15 @@ export interface components {
             fee_bps: number;
             /** @description How many days follow. */
             window_days: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it comes from or begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it goes or ends.
+             */
             to: string;
             /** @description Every day of the window, also those without earnings. */
             days: components["schemas"]["EarningsDay"][];
@@ -5896,6 +6213,7 @@ export interface components {
             fee_micro: string;
             /** @description Paid out on that day. */
             paid_micro: string;
+            /** @description How many rentals it is made of. */
             rental_count: number;
         };
         EarningsMonth: {
@@ -5911,11 +6229,17 @@ export interface components {
             paid_micro: string;
         };
         EarningsYear: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description In UTC. */
             year: number;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What renters were charged in that year, less refunds. */
             gross_micro: string;
@@ -5944,25 +6268,45 @@ export interface components {
             egress: components["schemas"]["Egress"];
         };
         EmailChanged: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description What the account signs in by now. */
             email: string;
             /** @description The session was renewed: this takes the place of the one before. */
             csrf_token: string;
         };
+        EmbeddingsAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description A text, or a list of texts. */
+            input: unknown;
+        } & {
+            [key: string]: unknown;
+        };
         Enrollment: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description For the agent on the machine, once, within fifteen minutes. */
             token: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description To be pasted into a shell of the machine; it then asks for the token, which is not in it. */
             install_line: string;
         };
         EnrollmentShown: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /**
              * @description waiting for a machine, used by one, or expired without.
@@ -6003,10 +6347,14 @@ export interface components {
             message: string;
             /** @description Whether the identical request may succeed later: back off, then retry with the same Idempotency-Key. */
             retryable: boolean;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The request, as in X-Request-Id and the log.
+             */
             request_id: string;
         };
         ErrorEnvelope: {
+            /** @description What went wrong. */
             error: components["schemas"]["ErrorDetail"];
         };
         Event: {
@@ -6049,6 +6397,7 @@ export interface components {
              * @description By the clock of the service.
              */
             at: string;
+            /** @description Which kind it is of. */
             kind: string;
             /**
              * @description Who said it.
@@ -6065,6 +6414,7 @@ export interface components {
             previous_hash: string | null;
         };
         EvidencePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Evidence"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -6080,22 +6430,32 @@ export interface components {
             nearest: components["schemas"]["NearMiss"][];
         };
         ExportedAccount: {
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
             /** @description Null of an agent. */
             email: string | null;
             /** @description Addresses that it signed in by before. */
             former_emails: string[];
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether it may rent out machines. */
             host_capability: boolean;
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Whether an operator has stopped all that leaves it. */
             frozen: boolean;
             /** @description Whether it has an authenticator. */
             mfa_enrolled: boolean;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6106,7 +6466,10 @@ export interface components {
             networks: string[];
         };
         ExportedEvent: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
             /** @description As the audit record has it. */
             action: string;
@@ -6117,6 +6480,7 @@ export interface components {
             by: "self" | "operator" | "system";
         };
         ExportedProfile: {
+            /** @description What people call it. */
             name: string;
             /** @description Who made the agent. */
             vendor: string;
@@ -6124,6 +6488,7 @@ export interface components {
             model: string | null;
             /** @description How to reach whoever runs it. */
             operator_contact: string | null;
+            /** @description The address of a page about it. */
             homepage: string | null;
         };
         Expose: {
@@ -6154,6 +6519,7 @@ export interface components {
             asset: "USDC" | "USDT";
             /** @description What the account has more, to spend. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
         };
         FaucetWish: {
@@ -6168,7 +6534,10 @@ export interface components {
         FiguresRow: {
             /** @description A day, or a month. */
             period: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The volume: what rentals cost, paid by balances and by credits. */
             charged_micro: string;
@@ -6228,7 +6597,10 @@ export interface components {
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /** @description What the intent is for. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The transaction that was credited; null when none was. */
             tx_hash: string | null;
@@ -6313,32 +6685,48 @@ export interface components {
             throttle?: string[];
         };
         Grant: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The proof that was given.
+             */
             grant_id: string;
             /**
              * @description What may be done now, with this session or this key alone.
              * @enum {string}
              */
             purpose: "account-sensitive" | "wallet" | "admin-sensitive";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description The session was renewed: this takes the place of the one before. Null for a key. */
             csrf_token: string | null;
         };
         Guest: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The guest.
+             */
             guest_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "email" | "domain" | "wallet";
             /** @description The address, the domain or the wallet. */
             value: string;
+            /** @description Why, in the words of who decided it. */
             reason: string;
             /**
              * Format: uuid
              * @description The operator who put it there.
              */
             added_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6357,6 +6745,7 @@ export interface components {
             used_at: string | null;
         };
         GuestPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Guest"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -6405,6 +6794,7 @@ export interface components {
             label: string | null;
         };
         Hits: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Hit"][];
             /** @description False when there is more than is shown: look for something more exact. */
             complete: boolean;
@@ -6423,7 +6813,10 @@ export interface components {
             observed_at: string;
         };
         HostRental: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: uuid
@@ -6457,12 +6850,16 @@ export interface components {
             earned_micro: string;
         };
         HostRentalPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["HostRental"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         HostYear: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description Null of an agent. */
             email: string | null;
@@ -6476,14 +6873,21 @@ export interface components {
             paid_micro: string;
         };
         HostYearPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["HostYear"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         HostingFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description Of the rental.
@@ -6512,7 +6916,10 @@ export interface components {
             included_egress_gib: number;
         };
         Integration: {
-            /** @constant */
+            /**
+             * @description Whose service it is.
+             * @constant
+             */
             provider: "huggingface";
             /** @description Whether a token is on file. */
             set: boolean;
@@ -6523,9 +6930,15 @@ export interface components {
             updated_at: string | null;
         };
         Intent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The funding intent.
+             */
             intent_id: string;
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
             /** @description The contract of the token to send. */
             token: string;
@@ -6540,7 +6953,10 @@ export interface components {
             expires_at: string;
             /** @description The same in words. */
             instructions: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "OPEN" | "CONFIRMED" | "EXCEPTION" | "EXPIRED" | "CANCELLED";
             /**
              * Format: uuid
@@ -6549,7 +6965,10 @@ export interface components {
             wallet_binding_id: string;
             /** @description Of that wallet when the intent was made. */
             wallet_binding_version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description The transfer that was credited; null before. */
             claim: components["schemas"]["IntentClaim"] | null;
@@ -6561,14 +6980,21 @@ export interface components {
             network?: components["schemas"]["IntentNetwork"];
         };
         IntentClaim: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of the transaction is the transfer. */
             log_index: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was confirmed.
+             */
             confirmed_at: string;
         };
         IntentNetwork: {
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
             /** @description The contract of the token to send. */
             token_address: string;
@@ -6576,11 +7002,13 @@ export interface components {
             explorer_url: string;
         };
         IntentPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Intent"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         IntentPendingClaim: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of the transaction is the transfer. */
             log_index: number;
@@ -6619,7 +7047,10 @@ export interface components {
         IssuedChallenge: {
             /** @description The EIP-4361 text to sign exactly as it is, with personal_sign. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description Of the terms that registering accepts. */
             terms_version: string;
@@ -6627,14 +7058,21 @@ export interface components {
             terms_url: string;
         };
         IssuedKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6652,7 +7090,10 @@ export interface components {
             policy: components["schemas"]["KeyPolicy"] | null;
         };
         IssuedWebhook: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The webhook.
+             */
             webhook_id: string;
             /** @description Where deliveries are sent. */
             url: string;
@@ -6669,24 +7110,39 @@ export interface components {
              * @description Until when the secret before this one signs, too.
              */
             previous_secret_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         Job: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description RUNNING is the only one that is billed.
              * @enum {string}
              */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The quote.
+             */
             quote_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description The one that was quoted. */
             offer_version: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description Null for an image of one's own. */
             template: components["schemas"]["TemplateOfJob"] | null;
@@ -6697,7 +7153,10 @@ export interface components {
              * @enum {string}
              */
             availability_class: "dedicated" | "interruptible";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description As quoted. */
             rate_micro_per_hour: string;
@@ -6718,7 +7177,10 @@ export interface components {
              * @description When the money, the duration or the offer ends; null before READY.
              */
             funded_through: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -6791,9 +7253,15 @@ export interface components {
             carried_bytes?: string;
         };
         JobAccepted: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
         };
         JobAccess: {
@@ -6812,7 +7280,10 @@ export interface components {
             endpoint_api_key: string | null;
         };
         JobLogs: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: date-time
@@ -6823,12 +7294,16 @@ export interface components {
             log_tail: string | null;
         };
         JobPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Job"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         JobUsage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * Format: date-time
@@ -6895,8 +7370,12 @@ export interface components {
             reason: string;
         };
         LinkWallet: {
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description The EIP-4361 text that was signed, exactly. */
             siwe_message: string;
@@ -6934,11 +7413,17 @@ export interface components {
             findings: string[];
         };
         MachineActionTaken: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description The machine's, after the command. */
             version: string;
-            /** @enum {string} */
+            /**
+             * @description What is done, or was.
+             * @enum {string}
+             */
             action: "quarantine" | "release" | "verify" | "unverify" | "retire";
             /** @description What is another now; empty when all was so already. */
             changed: components["schemas"]["MachineFieldChange"][];
@@ -6962,9 +7447,15 @@ export interface components {
             expected_version: string;
         };
         MachineDetail: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id?: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state?: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of what the agent says the machine is. */
             manifest_hash?: string;
@@ -7031,9 +7522,15 @@ export interface components {
         MachineEarnings: {
             /** @description How many days follow. */
             window_days: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it comes from or begins.
+             */
             from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Where it goes or ends.
+             */
             to: string;
             /** @description How long the earnings of new rentals mature before they can be paid out. */
             payout_delay_hours: number;
@@ -7109,9 +7606,15 @@ export interface components {
             cause: ("host_lost" | "stop_unconfirmed" | "starts_failed" | "wipe_failed" | "wipe_timed_out" | "operator") | null;
         };
         MachineSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of what the agent says the machine is. */
             manifest_hash: string;
@@ -7142,6 +7645,7 @@ export interface components {
             current_offer: components["schemas"]["OfferSold"] | null;
         };
         MachineSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["MachineSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -7234,13 +7738,24 @@ export interface components {
             market_price_micro_per_gpu_hour: string | null;
         };
         MovementBooked: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "gas" | "fee_take_out" | "top_up" | "to_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         NearMiss: {
@@ -7254,10 +7769,12 @@ export interface components {
         };
         NewAddress: {
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description For people. */
             label?: string;
@@ -7270,6 +7787,7 @@ export interface components {
             /** @description What users read. */
             name: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
@@ -7289,7 +7807,10 @@ export interface components {
             reason: string;
         };
         NewDispute: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description The part of the charge that is disputed; the host's share of it is held. */
             amount_micro: string;
@@ -7358,7 +7879,7 @@ export interface components {
             expires_at?: string;
             /** @description Why, for the audit record. */
             reason: string;
-        };
+        } & (unknown | unknown | unknown);
         NewIntent: {
             /**
              * Format: uuid
@@ -7405,7 +7926,10 @@ export interface components {
              * @enum {string}
              */
             kind: "gas" | "fee_take_out" | "top_up" | "to_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the transaction moved. */
             amount_micro: string;
@@ -7441,7 +7965,7 @@ export interface components {
              * @enum {string}
              */
             asset?: "USDC" | "USDT";
-        };
+        } & (unknown | unknown);
         NewRecovery: {
             /**
              * Format: uuid
@@ -7464,9 +7988,12 @@ export interface components {
             reason: string;
             /** @description What shows that it is the owner who asks: links, numbers of tickets, hashes. */
             evidence: string[];
-        };
+        } & (unknown | unknown);
         NewRefund: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description All refunds of a job are at most its charge. */
             amount_micro: string;
@@ -7489,13 +8016,19 @@ export interface components {
             payment_reference?: string;
         };
         NewTotp: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The enrollment.
+             */
             enrollment_id: string;
             /** @description The key in base32, to be typed into an authenticator. */
             secret: string | null;
             /** @description The same as a URI, to be shown as a QR code. */
             otpauth_uri: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         NewWebhook: {
@@ -7540,7 +8073,10 @@ export interface components {
             deadline_at: string;
         };
         Objected: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description `objected`; or `waiting` still, where the account was suspended: then a second admin decides.
@@ -7591,12 +8127,12 @@ export interface components {
             available_from: string;
             /**
              * Format: date-time
-             * @description Rentals end then at the latest.
+             * @description Rentals end then at the latest; later than available_from.
              */
             available_until: string;
             /**
              * Format: date-time
-             * @description The earlier of this and available_until counts.
+             * @description The earlier of this and available_until counts; later than available_from.
              */
             listing_expires_at?: string;
             /** @description Taken and not kept. */
@@ -7620,7 +8156,10 @@ export interface components {
             headroom_bytes: string;
         };
         OfferPublishedFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description The new one. */
             offer_version: string;
@@ -7647,7 +8186,10 @@ export interface components {
             offer_version: string;
             /** @description For the whole machine. */
             rate_micro_per_hour: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "listed" | "unlisted" | "draining";
         };
         OfferStart: {
@@ -7657,7 +8199,10 @@ export interface components {
             expected_ms: string | null;
         };
         OfferStateFacts: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /**
              * @description The one that it came into.
@@ -7673,7 +8218,10 @@ export interface components {
             offer_version: string;
         };
         OfferSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description Grows with every edit of the offer. */
             offer_version: string;
@@ -7782,6 +8330,7 @@ export interface components {
             market_price_micro_per_gpu_hour?: string | null;
         };
         OfferSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OfferSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -7794,7 +8343,10 @@ export interface components {
             offer_id: string;
             /** @description One more than the version before. */
             offer_version: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "listed" | "unlisted" | "draining";
             /** @description For the whole machine. */
             rate_micro_per_hour: string;
@@ -7836,23 +8388,32 @@ export interface components {
             user_agent: string;
             /** @description Where it was opened. */
             network_address: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
              * @description It ends when it is not seen for half an hour.
              */
             last_seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         OpenedSessionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OpenedSession"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         Operator: {
+            /** @description What people call it. */
             name?: string;
+            /** @description Where the operator reads what users write. */
             support_email?: string;
         };
         OperatorStop: {
@@ -7895,15 +8456,27 @@ export interface components {
             as_of: string;
         };
         OwnDispute: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The dispute.
+             */
             dispute_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The part of the charge that is disputed. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "open" | "closed";
             /**
              * Format: date-time
@@ -7921,22 +8494,30 @@ export interface components {
             refund_micro: string | null;
         };
         OwnDisputePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OwnDispute"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         OwnRecoveries: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["OwnRecovery"][];
         };
         OwnRecovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description What is said to be lost.
              * @enum {string}
              */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /** @description What would take its place; of an address only its ends. */
             replaced_by: string;
@@ -7996,6 +8577,7 @@ export interface components {
             created_at: string;
         };
         PastVersionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PastVersion"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8006,7 +8588,9 @@ export interface components {
              * @enum {string}
              */
             side: "left" | "right";
+            /** @description SHA-256, in hex. */
             hash: string;
+            /** @description The sum, in millionths of the asset. */
             sum_micro: string;
         };
         PayeeLifted: {
@@ -8015,10 +8599,17 @@ export interface components {
              * @description It is no more: another refusal gets one of its own.
              */
             payee_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         PendingAction: {
@@ -8056,7 +8647,10 @@ export interface components {
              * @description Until when it can be confirmed.
              */
             expires_at: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "confirmed" | "refused" | "expired";
             /**
              * Format: uuid
@@ -8074,12 +8668,15 @@ export interface components {
             confirmable: boolean;
         };
         PendingActionPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PendingAction"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         PendingTarget: {
+            /** @description Which kind it is of. */
             kind: string;
+            /** @description Its id. */
             id: string;
         };
         PlayMail: {
@@ -8157,15 +8754,24 @@ export interface components {
             total_bytes: string | null;
         };
         Proof: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
             /** @description The same that everybody is shown. */
             root: string;
             /** @description The same that everybody is shown. */
             total_micro: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
             /** @description All that was owed to the account: available, held, on the way out, and earned. */
             balance_micro: string;
@@ -8206,7 +8812,10 @@ export interface components {
             items: components["schemas"]["PublicGate"][];
         };
         PublicStatus: {
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "operational" | "degraded" | "down";
             /** @description The parts of the service; one that this server does not have is not there. */
             components: components["schemas"]["Component"][];
@@ -8216,7 +8825,10 @@ export interface components {
             contract_version: string;
             /** @description The version of the server's program, for people. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
             /** @description The build of the web console; a tab with another one is out of date. */
             console?: string;
@@ -8251,7 +8863,10 @@ export interface components {
             keys: components["schemas"]["PublishedKey"][];
         };
         PublishedRecord: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the record of this asset: 1, 2, 3 and so on. */
             number: number;
@@ -8288,6 +8903,7 @@ export interface components {
             posted_tx?: string;
         };
         PublishedRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["PublishedRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8305,7 +8921,10 @@ export interface components {
             reason: string;
         };
         Qualification: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description How the automatic test stands. */
             auto_qualify: components["schemas"]["AutoQualify"];
@@ -8349,7 +8968,10 @@ export interface components {
              * @description Until when it can be reserved.
              */
             expires_at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The offer, as in the catalog.
+             */
             offer_id: string;
             /** @description The version whose price this is. */
             offer_version: string;
@@ -8370,7 +8992,10 @@ export interface components {
             template_id: string | null;
             /** @description What will run. */
             image_digest: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description An interruptible machine may be taken back after a notice.
@@ -8389,12 +9014,19 @@ export interface components {
             expected_budget_version: string;
         };
         Ready: {
-            /** @enum {string} */
+            /**
+             * @description How it is.
+             * @enum {string}
+             */
             status: "ready" | "unready";
+            /** @description What was looked at, and what was found. */
             checks: components["schemas"]["Checks"];
         };
         Receipt: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Of the job. */
             state: string;
@@ -8439,6 +9071,7 @@ export interface components {
             signature?: components["schemas"]["ReceiptSignature"];
         };
         ReceiptEntry: {
+            /** @description The transaction in the ledger. */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -8450,13 +9083,18 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What it is called outside the ledger; it never changes. */
             external_ref: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         ReceiptRefund: {
+            /** @description The refund. */
             refund_id: string;
             /** @description Of the ledger. */
             transaction_id: string;
@@ -8466,7 +9104,10 @@ export interface components {
             host_micro: string;
             /** @description The fee's part of it. */
             fee_micro: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         ReceiptSignature: {
@@ -8483,7 +9124,10 @@ export interface components {
             public_key: string;
         };
         RecentJob: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /** @description Of the rental. */
             state: string;
@@ -8515,13 +9159,25 @@ export interface components {
             end_reason?: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
         };
         Recovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /** @description The address to sign in by afterwards; null of a wallet. */
             email: string | null;
@@ -8529,7 +9185,9 @@ export interface components {
             wallet: string | null;
             /** @description Whether the authenticator goes as well. */
             lost_authenticator: boolean;
+            /** @description Why, in the words of who decided it. */
             reason: string;
+            /** @description What it rests on, in words or by reference. */
             evidence: string[];
             /** @description How many addresses got the mail by which one objects. */
             addresses_told: number;
@@ -8577,6 +9235,7 @@ export interface components {
             reason: string;
         };
         RecoveryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Recovery"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8600,7 +9259,10 @@ export interface components {
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description What the renter got back; for the host, what is taken back. */
             amount_micro: string;
@@ -8616,10 +9278,17 @@ export interface components {
             from_platform_micro: string | null;
         };
         RefundMade: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The refund.
+             */
             refund_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description By all refunds of the job. */
             refunded_total_micro: string;
@@ -8636,8 +9305,12 @@ export interface components {
             burden: components["schemas"]["Burden"];
         };
         RefundPreview: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description The host's part of it. */
             host_micro: string;
@@ -8657,11 +9330,20 @@ export interface components {
             platform_means_micro: string;
         };
         RefundRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The refund.
+             */
             refund_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * Format: uuid
@@ -8673,6 +9355,7 @@ export interface components {
              * @description Whose machine it was.
              */
             host_id: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description Of the amount: what went back to a promotional credit. */
             credit_micro: string;
@@ -8692,10 +9375,14 @@ export interface components {
              * @description The admin who decided it; null where the record does not tell.
              */
             refunded_by: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         RefundRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["RefundRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8711,6 +9398,7 @@ export interface components {
              * @enum {string}
              */
             asset: "USDC" | "USDT";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Payments in a row that were refused. */
             refusals: number;
@@ -8728,6 +9416,7 @@ export interface components {
             barred_at: string | null;
         };
         RefusedPayeePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["RefusedPayee"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -8750,12 +9439,19 @@ export interface components {
             revoke_previous?: boolean;
         };
         RegisteredAgent: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
             /** @description Whether the account is new; false when its wallet was registered before. */
             created: boolean;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Of the terms that were accepted. */
             terms_version: string;
@@ -8795,7 +9491,10 @@ export interface components {
              * @enum {string}
              */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
             /** @description Why it ends; null before. */
             end_reason: ("never_ready" | "renter_stop" | "operator_stop" | "custom_images_off" | "funded_expiry" | "duration_limit" | "availability_ended" | "workload_exited" | "engine_failed" | "preempted" | "host_lost" | "gate_lost") | null;
@@ -8834,7 +9533,7 @@ export interface components {
         };
         ResetMfa: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "reset_mfa";
@@ -8866,7 +9565,7 @@ export interface components {
         };
         RevokeSessions: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "revoke_sessions";
@@ -8882,10 +9581,16 @@ export interface components {
         SeenTransfer: {
             /** @description What a claim names it by. */
             log_index: number;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description Where it goes or ends. */
             to: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description Whether a claim of it would be credited once it is final. */
             matches: boolean;
@@ -8893,6 +9598,7 @@ export interface components {
             why?: string;
         };
         SeenTransfers: {
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /**
              * @description Whether a block has it, and whether that block is final.
@@ -8951,7 +9657,7 @@ export interface components {
         };
         SetHostCapability: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_host_capability";
@@ -8964,11 +9670,14 @@ export interface components {
         };
         SetRole: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_role";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Why, for the audit record. */
             reason: string;
@@ -8977,10 +9686,11 @@ export interface components {
         };
         SetSuspension: {
             /**
-             * @description discriminator enum property added by openapi-typescript
+             * @description What is done, or was. (enum property replaced by openapi-typescript)
              * @enum {string}
              */
             action: "set_suspension";
+            /** @description Whether the account is kept from everything for now. */
             suspended: boolean;
             /** @description Why, for the audit record. */
             reason: string;
@@ -8988,9 +9698,14 @@ export interface components {
             expected_version: string;
         };
         SettingRow: {
+            /** @description The name that it is known by. */
             key: string;
-            /** @enum {string} */
+            /**
+             * @description What it is about.
+             * @enum {string}
+             */
             category: "branding" | "contact" | "money" | "mail" | "alerts" | "auth-providers" | "chain-access" | "operations";
+            /** @description The name that its owner gave it. */
             label: string;
             /** @description What it is for. */
             help: string;
@@ -9000,6 +9715,7 @@ export interface components {
             editable: boolean;
             /** @description Why it cannot be changed here; null when it can. */
             pinned_reason: string | null;
+            /** @description What it is set to. */
             value: unknown;
             /**
              * @description Where the value comes from.
@@ -9019,12 +9735,16 @@ export interface components {
             env: string;
         };
         SettingRowPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["SettingRow"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         SignInByCode: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The address that mail goes to.
+             */
             email: string;
             /** @description The six digits of the mail. */
             code: string;
@@ -9048,15 +9768,24 @@ export interface components {
             public_key: string;
         };
         SignedIn: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether POST /api/v1/auth/mfa must follow before the session can be used. */
             mfa_required: boolean;
             /** @description To be sent as X-CSRF-Token with every change. */
             csrf_token: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         SilenceFacts: {
@@ -9074,7 +9803,10 @@ export interface components {
             since: string;
         };
         StartSignIn: {
-            /** Format: email */
+            /**
+             * Format: email
+             * @description The address that mail goes to.
+             */
             email: string;
         };
         StatementBalance: {
@@ -9090,9 +9822,15 @@ export interface components {
             reserved_micro: string;
         };
         StatementEntry: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The entry in the ledger.
+             */
             entry_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The transaction in the ledger.
+             */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -9104,8 +9842,12 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description Which part of the balance it moved.
@@ -9121,18 +9863,28 @@ export interface components {
             external_ref: string;
             /** @description Where it can be seen by others. */
             evidence_links: string[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
         };
         StatementEntryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["StatementEntry"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         StatementRow: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
             at: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The transaction in the ledger.
+             */
             transaction_id: string;
             /**
              * @description What the movement was.
@@ -9149,6 +9901,7 @@ export interface components {
              * @enum {string}
              */
             direction: "debit" | "credit";
+            /** @description In millionths of the asset. */
             amount_micro: string;
             /** @description What is in that pocket after it. */
             balance_micro: string;
@@ -9183,7 +9936,10 @@ export interface components {
         StepUpChallenge: {
             /** @description The EIP-4361 text to sign, bound to this key and purpose. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         StopJob: {
@@ -9196,14 +9952,19 @@ export interface components {
             skip_retrieval?: boolean;
         };
         Stuck: {
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "transfer" | "claim" | "intent" | "deposit" | "rental" | "machine" | "task" | "pending_action" | "erasure";
+            /** @description Its id. */
             id: string;
             /**
              * Format: uuid
              * @description Whose it is; null when it is nobody's.
              */
             account_id: string | null;
+            /** @description Where it stands. */
             state: string;
             /**
              * Format: date-time
@@ -9221,6 +9982,7 @@ export interface components {
             help: string;
         };
         StuckPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Stuck"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9232,6 +9994,7 @@ export interface components {
             id: string;
         };
         Supplier: {
+            /** @description The account. */
             account_id: string;
         };
         SuspenseDeposit: {
@@ -9240,16 +10003,25 @@ export interface components {
              * @description What it is matched or sent back by.
              */
             deposit_id: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description Where it comes from or begins. */
             from: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Which log of its block, as a claim names it. */
             log_index: number;
             /** @description The block that has it. */
             block_number: number;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was seen.
+             */
             seen_at: string;
             /**
              * @description SUSPENSE: nobody has claimed it. RETURNING: it is being sent back.
@@ -9260,6 +10032,7 @@ export interface components {
             return: components["schemas"]["DepositReturn"] | null;
         };
         SuspenseDepositPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["SuspenseDeposit"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9269,10 +10042,17 @@ export interface components {
             reason: string;
         };
         TaskDecided: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The task.
+             */
             task_id: string;
+            /** @description What is done, or was. */
             action: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         TaskDecision: {
@@ -9280,26 +10060,35 @@ export interface components {
             reason: string;
         };
         TaskRecord: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The task.
+             */
             task_id: string;
+            /** @description Which kind it is of. */
             kind: string;
             /**
              * @description A dead one was given up and waits for a person.
              * @enum {string}
              */
             state: "waiting" | "dead";
+            /** @description How often it was tried. */
             attempts: number;
             /**
              * Format: date-time
              * @description When it is due.
              */
             run_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /** @description Null when nothing has gone wrong. */
             last_error: string | null;
         };
         TaskRecordPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["TaskRecord"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9343,8 +10132,12 @@ export interface components {
             id: string;
             /** @description The slug, for people and links. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
             /** @description What runs in the image. */
             engine: string;
@@ -9392,8 +10185,12 @@ export interface components {
         TemplateDraft: {
             /** @description The slug: small letters, digits and dashes. It never changes. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
             /** @description What runs in the image; vllm, sglang, tgi, llama.cpp and tensorrt-llm spread a model over GPUs. */
             engine: string;
@@ -9441,27 +10238,51 @@ export interface components {
             start_deadline_s?: number;
         };
         TemplateOfJob: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
             id: string;
             /** @description Its slug. */
             template_id: string;
+            /** @description What people call it. */
             name: string;
-            /** @enum {string} */
+            /**
+             * @description Which kind it is of.
+             * @enum {string}
+             */
             kind: "model" | "classical" | "custom";
         };
         TemplatePage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Template"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
+        TextAsked: {
+            /** @description As the engine lists it. */
+            model?: string;
+            /** @description What the engine goes on with: a text, or what else it takes. */
+            prompt: unknown;
+            /** @description Whether the answer comes piece by piece, as events. */
+            stream?: boolean;
+            /** @description The answer ends after so many at the latest. */
+            max_tokens?: number;
+        } & {
+            [key: string]: unknown;
+        };
         Ticket: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The ticket.
+             */
             ticket_id: string;
             /**
              * Format: uuid
              * @description Whose ticket it is.
              */
             account_id: string;
+            /** @description What it is about. */
             category: string;
             /** @description Without the secrets that were in it. */
             text: string;
@@ -9477,7 +10298,10 @@ export interface components {
              * @enum {string}
              */
             state: "open" | "answered" | "closed";
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9493,7 +10317,10 @@ export interface components {
             state: "open" | "answered" | "closed";
         };
         TicketMessage: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The message.
+             */
             message_id: string;
             /**
              * @description Who wrote it: the owner of the ticket, or support.
@@ -9502,10 +10329,14 @@ export interface components {
             author: "owner" | "support";
             /** @description Without the secrets that were in it. */
             text: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         TicketPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Ticket"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -9519,6 +10350,7 @@ export interface components {
             probe_ms: string;
         };
         TotpConfirmed: {
+            /** @description Whether it is in force. */
             enabled: boolean;
             /** @description Each works once in place of the authenticator. Shown only here. */
             recovery_codes: (string | null)[];
@@ -9526,13 +10358,24 @@ export interface components {
             csrf_token: string;
         };
         Transfer: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its id.
+             */
             id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
+            /** @description In millionths of the asset. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Of the transaction that pays it; null before it was sent. */
             tx_hash: string | null;
@@ -9545,9 +10388,15 @@ export interface components {
              * @description Until when, where that is known.
              */
             waits_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was last changed.
+             */
             updated_at: string;
         };
         TransferAccepted: {
@@ -9556,26 +10405,44 @@ export interface components {
              * @enum {string}
              */
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The withdrawal.
+             */
             withdrawal_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The payout.
+             */
             payout_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description What the link in the mail confirms.
+             */
             confirmation_id?: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
             /**
              * Format: date-time
              * @description Until when the mailed link can confirm it.
              */
             expires_at?: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
         };
         TransferChallenge: {
             /** @description The EIP-4361 text to sign, bound to this transfer. */
             message: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         TransferDecided: {
@@ -9584,6 +10451,7 @@ export interface components {
              * @description The one that it was about.
              */
             transfer_id: string;
+            /** @description What is done, or was. */
             action: string;
             /**
              * @description As it stands now.
@@ -9592,7 +10460,10 @@ export interface components {
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
             /** @description Why it is held back; null when it is not. */
             held_why: string | null;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description Its entry in the audit record.
+             */
             audit_event_id: string;
         };
         TransferDecision: {
@@ -9607,7 +10478,10 @@ export interface components {
             state: "AWAITING_EMAIL_CONFIRMATION" | "INTENT" | "SUBMITTED" | "SETTLED" | "FAILED" | "EXPIRED" | "CANCELLED";
             /** @description What is to arrive. */
             amount_micro: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description Where it goes. */
             address: string;
@@ -9617,27 +10491,31 @@ export interface components {
             reason: string | null;
         };
         TransferPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Transfer"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         TransferRequest: {
             /**
+             * @description The chain, by name.
              * @default base
              * @enum {string}
              */
             network?: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description What is to arrive. */
             amount_micro: string;
             /**
+             * @description The stablecoin that it is in.
              * @default USDC
              * @enum {string}
              */
             asset?: "USDC" | "USDT";
             /** @description Saved with a new address. */
             label?: string;
-            /** @description For a session: the mailed code, or that of the authenticator. */
+            /** @description For a session: the mailed code, or that of the authenticator. A key needs none. */
             code?: string;
             /** @description For an account that has only a wallet: the text of the challenge. */
             siwe_message?: string;
@@ -9645,7 +10523,10 @@ export interface components {
             signature?: string;
         };
         TreasuryAsset: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The contract of the token. */
             token: string;
@@ -9682,9 +10563,14 @@ export interface components {
              * @enum {string}
              */
             kind: "gas" | "fee_take_out" | "to_cold" | "suspense_return" | "top_up" | "from_cold";
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
+            /** @description In millionths of the asset. */
             amount_micro: string;
+            /** @description The transaction on the chain. */
             tx_hash: string;
             /** @description Who got it, or sent it. */
             counterparty: string;
@@ -9701,7 +10587,10 @@ export interface components {
             held_micro: string | null;
             /** @description At the end of which block. */
             block_number: number | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description The moment that it is true of.
+             */
             as_of: string;
         };
         TreasuryView: {
@@ -9725,10 +10614,14 @@ export interface components {
             movements: components["schemas"]["TreasuryMovement"][];
         };
         TreasuryWatched: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Which token is sent there. */
             token: string;
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description The block up to which every transfer is known; null: nobody looked yet. */
             read_to: number | null;
@@ -9745,7 +10638,10 @@ export interface components {
             rows: components["schemas"]["TrialRow"][];
         };
         TrialRow: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /**
              * @description The account of the books.
@@ -9760,13 +10656,22 @@ export interface components {
             balance_micro: string;
         };
         User: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -9776,7 +10681,10 @@ export interface components {
             mfa_enrolled: boolean;
             /** @description To be sent as expected_version with a command. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9828,15 +10736,29 @@ export interface components {
             erased_at: string | null;
         };
         UserAddress: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was confirmed.
+             */
             confirmed_at: string | null;
             /**
              * Format: date-time
@@ -9845,7 +10767,10 @@ export interface components {
             last_used_at: string | null;
         };
         UserBalances: {
-            /** @enum {string} */
+            /**
+             * @description The stablecoin that it is in.
+             * @enum {string}
+             */
             asset: "USDC" | "USDT";
             /** @description May be spent or withdrawn. */
             available_micro: string;
@@ -9861,16 +10786,26 @@ export interface components {
             credit_micro: string;
         };
         UserKey: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The key; its secret is another matter.
+             */
             key_id: string;
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
+            /** @description What people call it. */
             name: string;
             /** @description The first letters of the secret, to recognise it by. */
             prefix: string;
             /** @description What the key may do. */
             scopes: ("renter" | "host")[];
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9889,15 +10824,23 @@ export interface components {
             revoked_at: string | null;
         };
         UserKeyPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["UserKey"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         UserMachine: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "UNQUALIFIED" | "AVAILABLE" | "ALLOCATED" | "CLEANING" | "DRAINING" | "UNLISTED" | "QUARANTINED";
             /** @description Of the first card; null while none is known. */
             gpu_model: string | null;
@@ -9922,18 +10865,27 @@ export interface components {
              * @description The operator.
              */
             written_by: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
         };
         UserRecovery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The recovery.
+             */
             recovery_id: string;
             /**
              * @description What was lost.
              * @enum {string}
              */
             kind: "email" | "wallet";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "waiting" | "objected" | "cancelled" | "completed" | "expired";
             /**
              * Format: date-time
@@ -9947,18 +10899,30 @@ export interface components {
             ready_at: string;
         };
         UserRental: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The rental.
+             */
             job_id: string;
             /**
              * @description Whether the account rented the machine or rented it out.
              * @enum {string}
              */
             side: "renter" | "host";
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "RESERVED" | "STARTING" | "READY" | "RUNNING" | "STOPPING" | "STOPPED" | "FAILED" | "CLOSED";
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The machine.
+             */
             machine_id: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -9978,24 +10942,39 @@ export interface components {
             user_agent: string;
             /** @description The network address that it was opened from. */
             opened_from: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
              * @description When it was last used.
              */
             last_seen_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
         };
         UserSummary: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             user_id: string;
             /** @description Null for an agent. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -10005,7 +10984,10 @@ export interface components {
             mfa_enrolled: boolean;
             /** @description To be sent as expected_version with a command. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -10018,13 +11000,18 @@ export interface components {
             frozen: boolean;
         };
         UserSummaryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["UserSummary"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         UserWallet: {
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was bound to the account.
+             */
             linked_at: string;
             /**
              * Format: date-time
@@ -10056,14 +11043,24 @@ export interface components {
             oldest_age_s: number | null;
         };
         WalletBinding: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The wallet, as it is bound to the account.
+             */
             binding_id: string;
-            /** @constant */
+            /**
+             * @description The chain, by its EIP-155 number; Base has 8453.
+             * @constant
+             */
             chain_id: 8453;
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
             /** @description Grows when the same address is linked again. */
             version: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was bound to the account.
+             */
             linked_at: string;
             /**
              * Format: date-time
@@ -10072,18 +11069,25 @@ export interface components {
             unlinked_at: string | null;
         };
         WalletBindings: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WalletBinding"][];
         };
         WalletNonce: {
             /** @description To be put into one EIP-4361 message within five minutes. */
             nonce: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it ends by itself.
+             */
             expires_at: string;
             /** @description The EIP-4361 text for the wallet that was named, to be signed exactly. */
             message?: string;
         };
         Webhook: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The webhook.
+             */
             webhook_id: string;
             /** @description Where deliveries are sent. */
             url: string;
@@ -10115,7 +11119,10 @@ export interface components {
              * @description Until when the secret before this one signs, too.
              */
             previous_secret_until: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -10124,7 +11131,10 @@ export interface components {
             updated_at: string;
         };
         WebhookDelivery: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The delivery.
+             */
             delivery_id: string;
             /**
              * @description Sent in its turn, once more because somebody asked, or as a test.
@@ -10162,6 +11172,7 @@ export interface components {
             at: string;
         };
         WebhookDeliveryPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WebhookDelivery"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
@@ -10178,17 +11189,28 @@ export interface components {
             failing_since: string | null;
         };
         WebhookPage: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["Webhook"][];
             /** @description Where the next page begins; null on the last one. */
             next_cursor: string | null;
         };
         WhoAmI: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The account.
+             */
             account_id: string;
-            /** @enum {string} */
+            /**
+             * @description A person, or an agent that came by its wallet.
+             * @enum {string}
+             */
             account_kind: "human" | "agent";
+            /** @description The address that mail goes to. */
             email: string | null;
-            /** @enum {string} */
+            /**
+             * @description What the account may do beyond what every account may.
+             * @enum {string}
+             */
             role: "renter" | "host" | "admin";
             /** @description Whether the account may rent out machines. */
             host_capability: boolean;
@@ -10216,15 +11238,29 @@ export interface components {
             policy_left: components["schemas"]["PolicyLeft"] | null;
         };
         WithdrawalAddress: {
-            /** Format: uuid */
+            /**
+             * Format: uuid
+             * @description The saved address.
+             */
             address_id: string;
-            /** @enum {string} */
+            /**
+             * @description Where it stands.
+             * @enum {string}
+             */
             state: "AWAITING_EMAIL_CONFIRMATION" | "SAVED";
-            /** @enum {string} */
+            /**
+             * @description The chain, by name.
+             * @enum {string}
+             */
             network: "base";
+            /** @description On the chain; checksummed, or in letters of one case. */
             address: string;
+            /** @description The name that its owner gave it. */
             label: string | null;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
             created_at: string;
             /**
              * Format: date-time
@@ -10243,6 +11279,7 @@ export interface components {
             last_used_at: string | null;
         };
         WithdrawalAddresses: {
+            /** @description The rows of this page, in the order of the list. */
             items: components["schemas"]["WithdrawalAddress"][];
         };
     };
@@ -10647,6 +11684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -10770,6 +11808,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -10991,6 +12030,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The wallet, as it is bound to the account. */
                 binding_id: string;
             };
             cookie?: never;
@@ -11112,6 +12152,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description The rental. */
                 job: string;
             };
             cookie?: never;
@@ -11177,10 +12218,12 @@ export interface operations {
             query?: {
                 /** @description How many days back: 1d to 365d. */
                 window?: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11203,7 +12246,7 @@ export interface operations {
             query: {
                 /** @description In UTC. */
                 first_day: string;
-                /** @description It is counted, too. */
+                /** @description It is counted, too; not before first_day. */
                 last_day: string;
                 /** @description Whether a row is a day or a month. */
                 by?: "day" | "month";
@@ -11255,6 +12298,7 @@ export interface operations {
             query: {
                 /** @description In UTC. */
                 year: number;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
                 /** @description Where to go on: next_cursor of the page before. Left out for the first page. */
                 cursor?: string;
@@ -11285,6 +12329,7 @@ export interface operations {
                 since: string;
                 /** @description The first moment after it. */
                 until: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11314,6 +12359,7 @@ export interface operations {
                 since: string;
                 /** @description The first moment after it. */
                 until: string;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11336,6 +12382,7 @@ export interface operations {
     show_earnings_year: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -11465,6 +12512,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11490,6 +12538,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11515,6 +12564,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11540,6 +12590,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11747,6 +12798,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11824,6 +12876,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11944,6 +12997,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -11964,6 +13018,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description What the link in the mail confirms. */
                 confirmation_id: string;
             };
             cookie?: never;
@@ -12089,6 +13144,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12118,6 +13174,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12147,6 +13204,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12195,6 +13253,7 @@ export interface operations {
                 cursor?: string;
                 /** @description How many items at most. */
                 limit?: number;
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12217,6 +13276,7 @@ export interface operations {
     show_own_absence: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12239,6 +13299,7 @@ export interface operations {
     show_own_proof: {
         parameters: {
             query?: {
+                /** @description The stablecoin that it is in. */
                 asset?: "USDC" | "USDT";
             };
             header?: never;
@@ -12313,7 +13374,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "text/event-stream": string;
                 };
             };
         };
@@ -12373,7 +13434,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "text/event-stream": string;
                 };
             };
         };
@@ -12435,6 +13496,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12460,6 +13522,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12483,6 +13546,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12512,6 +13576,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12537,6 +13602,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12562,6 +13628,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12593,6 +13660,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12718,6 +13786,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12743,6 +13812,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -12772,6 +13842,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13084,6 +14155,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13109,6 +14181,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13147,6 +14220,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13196,6 +14270,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13218,6 +14293,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13301,6 +14377,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13755,6 +14832,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13793,6 +14871,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13819,6 +14898,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13934,6 +15014,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -13988,6 +15069,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The name that it is known by. */
                 key: string;
             };
             cookie?: never;
@@ -14031,6 +15113,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description The name that it is known by. */
                 key: string;
             };
             cookie?: never;
@@ -14129,6 +15212,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14158,6 +15242,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14516,6 +15601,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description On the chain; checksummed, or in letters of one case. */
                 address: string;
             };
             cookie?: never;
@@ -14594,6 +15680,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14619,6 +15706,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -14648,6 +15736,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15073,6 +16162,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15095,6 +16185,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15117,6 +16208,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15144,6 +16236,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15169,6 +16262,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15198,6 +16292,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15260,6 +16355,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15286,6 +16382,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15298,7 +16395,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15308,13 +16405,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["ChatAsked"];
             };
         };
         responses: {
@@ -15324,7 +16422,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15334,13 +16432,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["TextAsked"];
             };
         };
         responses: {
@@ -15350,7 +16449,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15360,13 +16459,14 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": Record<string, unknown>;
+                "application/json": components["schemas"]["EmbeddingsAsked"];
             };
         };
         responses: {
@@ -15376,7 +16476,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "*/*": string;
+                    "application/json": Record<string, unknown>;
                 };
             };
         };
@@ -15386,6 +16486,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15519,6 +16620,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15548,6 +16650,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15573,6 +16676,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;
@@ -15765,6 +16869,7 @@ export interface operations {
             };
             header?: never;
             path: {
+                /** @description Its id. */
                 id: string;
             };
             cookie?: never;

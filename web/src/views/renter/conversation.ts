@@ -167,7 +167,8 @@ export function useConversation(jobId: string, model: string): Conversation {
 }
 
 async function converse(
-    jobId: string, exchange: Exchange, messages: object[], signal: AbortSignal, paint: () => void,
+    jobId: string, exchange: Exchange, messages: { role: string; content: string }[], signal: AbortSignal,
+    paint: () => void,
 ): Promise<void> {
     const answer = await client.open('relay_chat_completions', {
         path: { id: jobId }, signal, timeoutMs: firstByteMs, retries: 0,
