@@ -42,8 +42,8 @@ protected:
 
 TEST_F(WebConsole, IsOnePageAtEveryAddressOfItsOwn) {
     for (const char* place :
-         {"/", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status",
-          "/proof", "/rentals/1/receipt", "/money/add/1", "/account/keys", "/help", "/host",
+         {"/", "/offers", "/offers/", "/offers/0198c0de", "/templates/llama", "/status", "/proof",
+          "/rentals/1/receipt", "/money/add/1", "/account/keys", "/help", "/host",
           "/host/machines/new", "/operate/settings", "/operate?tab=1"}) {
         const auto answer = get(place);
         EXPECT_EQ(answer.status, 200) << place;
