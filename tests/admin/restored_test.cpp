@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
@@ -54,6 +55,27 @@ TEST_F(SqliteOnlyRestored, BeginsWithNothingLeavingAndNobodySignedIn) {
     EXPECT_EQ(read<std::string>("SELECT value FROM settings WHERE key = 'money.payouts_paused'"),
               "true");
     EXPECT_GT(read<std::int64_t>("SELECT COUNT(*) FROM settlement_holds"), 0);
+}
+
+TEST_F(SqliteOnlyRestored, LeavesNothingBehindWhenItIsRefused) {
+    ASSERT_EQ(server::back_up(town.harness.given, copy()), 0);
+    town.harness.app.reset();
+    const std::string path = file->url().substr(std::string_view("sqlite:").size());
+    const auto beside = [&] {
+        std::set<std::string> names;
+        for (const auto& each :
+             std::filesystem::directory_iterator(std::filesystem::path(path).parent_path()))
+            if (each.path().string().starts_with(path)) names.insert(each.path().string());
+        return names;
+    };
+    const auto before = beside();
+    EXPECT_ANY_THROW(
+        server::restore(town.harness.given,
+                        {.file = copy(), .replace = true, .log_file = copy() + ".is-not-there"}));
+    EXPECT_EQ(beside(), before);
+    restore({.file = copy(), .replace = true});
+    for (const std::string& name : beside())
+        EXPECT_EQ(name.find(".restoring"), std::string::npos) << name;
 }
 
 TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheDatabaseThatWasReplaced) {

@@ -84,6 +84,9 @@ protected:
               "--vendor", "Example", "--passphrase-file", passphrase});
         EXPECT_SAYS(said({"--profile", "scout", "faucet", "--amount", "2.5"}),
                     R"("spendable_micro":"2500000")");
+        // Its one wallet need not be named.
+        EXPECT_SAYS(said({"--profile", "scout", "funding", "create", "--amount", "1"}),
+                    R"("treasury_address":"0x)");
     }
     // Somebody puts a key of their own where the box had put the renter's.
     std::string replace_the_renter() const {

@@ -5,72 +5,19 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <fstream>
 
 #include "catalog/catalog.hpp"
-#include "cli/shell.hpp"
+#include "cli/renting.hpp"
 #include "crypto/hash.hpp"
-#include "relay/rental.hpp"
-#include "support/process.hpp"
 
 namespace berth::test {
 namespace {
-
-// Says two words to whoever asks, as a model would.
-void answer(RawSocket& socket) {
-    while (true) {
-        const std::string head = socket.receive_until("\r\n\r\n");
-        if (head.starts_with("GET")) {
-            // The one that looks whether it is READY would keep its connection.
-            return socket.send(
-                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
-                "Connection: close\r\n\r\n"
-                R"({"object":"list","data":[{"id":"tiny"}]})");
-        }
-        if (!head.starts_with("POST")) return;
-        socket.receive_until("}]}");
-        const auto piece = [](const std::string& text) {
-            return chunk("data: {\"choices\":[{\"delta\":{\"content\":\"" + text + "\"}}]}\n\n");
-        };
-        socket.send(events_head + piece("Good ") + piece("day") + chunk("data: [DONE]\n\n") +
-                    "0\r\n\r\n");
-    }
-}
 
 std::string unpadded(std::string base64) {
     while (base64.ends_with('=')) base64.pop_back();
     return base64;
 }
-
-class RentingByCommand : public RentalTest {
-protected:
-    RentingByCommand()
-        : shell("http://127.0.0.1:" + std::to_string(town.harness.app->port())), machine(put_up()) {
-        shell.environment["BERTH_API_KEY"] = ben.key;
-        hear(town.harness, machine.machine_id);
-    }
-
-    std::vector<std::string> create(const std::vector<std::string>& more) {
-        std::vector<std::string> words{
-            "rentals",    "create", "--offer",    to_string(machine.offer_id),
-            "--template", model,    "--duration", "1h",
-            "--budget",   "1"};
-        words.insert(words.end(), more.begin(), more.end());
-        return words;
-    }
-    JobId rented() {
-        const Printed made = shell.run(create({"--yes"}));
-        EXPECT_EQ(made.status, 0) << made.err;
-        return JobId{parse_uuid(member(made.out, "job_id")).value()};
-    }
-    std::string rentals() { return shell.run({"rentals", "list", "-o", "ids"}).out; }
-
-    // The model waits for connections that the server keeps.
-    ~RentingByCommand() override { town.harness.app.reset(); }
-
-    Shell shell;
-    machines::Machine machine;
-    http::RawUpstream talkative{answer};
-};
 
 TEST_F(RentingByCommand, ShowsTheMostItCanCostAndAsks) {
     const Printed dry = shell.run(create({"--dry-run", "-o", "table"}));
@@ -227,7 +174,7 @@ TEST_F(RentingByCommand, FindsOffersAndTheirMachines) {
     EXPECT_EQ(offers.status, 0);
     EXPECT_NE(offers.out.find(to_string(machine.offer_id)), std::string::npos) << offers.out;
     EXPECT_NE(offers.out.find("3.6000 USDC/h"), std::string::npos) << offers.out;
-    EXPECT_NE(offers.out.find("24.0 GiB"), std::string::npos) << offers.out;
+    EXPECT_NE(offers.out.find("24 GB"), std::string::npos) << offers.out;
     shell.environment["BERTH_API_KEY"] = ada.key;
     const std::string id = to_string(machine.machine_id);
     EXPECT_EQ(shell.run({"machines", "list", "-o", "ids"}).out, id + "\n");
@@ -286,6 +233,25 @@ TEST_F(RentingByCommand, OpensAShellOnlyOnTheMachineThatTheServiceKnows) {
     EXPECT_EQ(entered.out, "ssh -p 40022 -o UserKnownHostsFile=" + known +
                                " -o StrictHostKeyChecking=yes -l renter 203.0.113.7\n");
     EXPECT_EQ(read_text(known), "[203.0.113.7]:40022 ssh-ed25519 a2V5IQ==\n");
+
+    fake("scp", "echo scp \"$@\"");
+    const std::string options = "-o UserKnownHostsFile=" + known + " -o StrictHostKeyChecking=yes";
+    EXPECT_EQ(shell.run({"rentals", "cp", id, ":out/a.csv", "here"}).out,
+              "scp -P 40022 " + options + " -r -- renter@203.0.113.7:out/a.csv here\n");
+    EXPECT_EQ(shell.run({"rentals", "cp", id, "one", "two"}).status, 2) << "nothing is remote";
+    EXPECT_EQ(shell.run({"rentals", "forward", id, "8888", "9000:80"}).out,
+              "ssh -p 40022 " + options +
+                  " -N -o ExitOnForwardFailure=yes -L 127.0.0.1:8888:localhost:8888 "
+                  "-L 127.0.0.1:9000:localhost:80 -l renter 203.0.113.7\n");
+    for (const char* const bad : {"0", "65536", "here", "1:2:3"})
+        EXPECT_EQ(shell.run({"rentals", "forward", id, bad}).status, 2) << bad;
+
+    std::filesystem::remove_all(shell.home() + "/known_hosts");
+    std::ofstream(shell.home() + "/known_hosts") << "no folder";
+    const Printed unwritten = shell.run({"rentals", "ssh", id, "-o", "table"});
+    EXPECT_EQ(unwritten.status, 1);
+    EXPECT_NE(unwritten.err.find("cannot be written: Not a directory"), std::string::npos)
+        << unwritten.err;
 }
 
 TEST_F(RentingByCommand, ProvesToARenterThatItsBalanceIsInTheTotal) {

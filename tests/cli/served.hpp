@@ -41,7 +41,8 @@ protected:
         std::string found;
         const bool came = support::eventually([&] {
             std::error_code none;
-            for (const auto& entry : std::filesystem::directory_iterator(folder->path() + "/mail", none)) {
+            for (const auto& entry :
+                 std::filesystem::directory_iterator(folder->path() + "/mail", none)) {
                 const std::string text = read_text(entry.path());
                 std::smatch match;
                 if (entry.path().extension() != ".eml" || read_.contains(entry.path()) ||
@@ -63,9 +64,12 @@ protected:
         return shell.run({"agents", "register", "--name", "Scout", "--vendor", "Example",
                           "--passphrase-file", shell.file("passphrase", "correct horse\n")});
     }
-    static std::filesystem::perms mode(const std::string& file) { return std::filesystem::status(file).permissions(); }
+    static std::filesystem::perms mode(const std::string& file) {
+        return std::filesystem::status(file).permissions();
+    }
 
-    static constexpr std::filesystem::perms owner_only = std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+    static constexpr std::filesystem::perms owner_only =
+        std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
     inline static TemporaryFolder* folder = nullptr;
     inline static std::string place;
     inline static Process* server = nullptr;

@@ -1,4 +1,5 @@
-// Signing in at a terminal, an operator's first session, and fresh proofs in the middle of commands.
+// Signing in at a terminal, an operator's first session, and fresh proofs in the middle of
+// commands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +25,9 @@ protected:
         return code == "123456" ? "654321" : "123456";
     }
     static void make_admin(const std::string& email) {
-        const Outcome made =
-            run_program({program_path("berthd"), "admin", "create", "--email", email, "--db",
-                         "sqlite:" + folder->path() + "/berth.db", "--secrets",
-                         folder->path() + "/secrets"});
+        const Outcome made = run_program({program_path("berthd"), "admin", "create", "--email",
+                                          email, "--db", "sqlite:" + folder->path() + "/berth.db",
+                                          "--secrets", folder->path() + "/secrets"});
         ASSERT_EQ(made.status, 0) << made.output;
     }
     // The secret that stands in groups of four before the question.
@@ -107,7 +107,8 @@ TEST_F(SignInAtATerminal, SaysWhoIsNoOperator) {
     const std::string email = "nobody@example.org";
     const Printed done = shell.run_on_terminal(
         {"login", "--admin", "--email", email},
-        {mailed("mailed to " + email + ": ", email), mailed("mailed to you: ", email),
+        {mailed("mailed to " + email + ": ", email),
+         mailed("mailed to you: ", email),
          {std::string(codes_question), nullptr, [](const std::string& shown) {
               return crypto::totp_code(secret_in(shown), fresh_totp_step() - 1);
           }}});
@@ -123,7 +124,8 @@ TEST_F(SignInAtATerminal, GivesAProofForCommandsThatFollow) {
                                    {mailed("mailed to " + email + ": ", email)})
                   .status,
               0);
-    const std::vector<std::string> words{"keys", "create", "--name", "second", "--scopes", "renter"};
+    const std::vector<std::string> words{"keys",   "create",   "--name",
+                                         "second", "--scopes", "renter"};
     EXPECT_EQ(shell.run(words).status, 3);
     EXPECT_EQ(shell.run({"step-up"}).status, 2) << "nobody can be asked";
     const Printed proven = shell.run_on_terminal({"step-up"}, {mailed("mailed to you: ", email)});
@@ -136,23 +138,22 @@ TEST_F(SignInAtATerminal, GivesAProofForCommandsThatFollow) {
 TEST_F(SignInAtATerminal, EndsAfterTheLastTry) {
     const std::string email = "clumsy@example.org";
     const auto wrong = [this, email] { return another(mailed_code(email)); };
-    const Printed done = shell.run_on_terminal(
-        {"login", "--email", email},
-        {{"mailed to " + email + ": ", wrong},
-         typed("4 tries are left at most", "12345"),
-         typed("it has six digits", "123 45a"),
-         typed("it has six digits", "111 111"),
-         typed("3 tries are left at most", "222222"),
-         typed("2 tries are left at most", "333333"),
-         typed("1 try is left at most", "444444")});
+    const Printed done = shell.run_on_terminal({"login", "--email", email},
+                                               {{"mailed to " + email + ": ", wrong},
+                                                typed("4 tries are left at most", "12345"),
+                                                typed("it has six digits", "123 45a"),
+                                                typed("it has six digits", "111 111"),
+                                                typed("3 tries are left at most", "222222"),
+                                                typed("2 tries are left at most", "333333"),
+                                                typed("1 try is left at most", "444444")});
     EXPECT_EQ(done.status, 3) << done.out;
 }
 
 TEST_F(SignInAtATerminal, DrawsNoCodeThatHasNoRoom) {
     const std::string email = "narrow@example.org";
     shell.columns = 40;
-    const Printed done = shell.run_on_terminal(
-        {"login", "--session", "--email", email}, {mailed("mailed to " + email + ": ", email)});
+    const Printed done = shell.run_on_terminal({"login", "--session", "--email", email},
+                                               {mailed("mailed to " + email + ": ", email)});
     ASSERT_EQ(done.status, 0) << done.out;
     const Printed added = shell.run_on_terminal(
         {"authenticator", "add"},

@@ -60,9 +60,9 @@ TEST(Tables, AlignMoneyAndSayWhatIsNotThere) {
         R"("on":true},{"id":"b","rate_micro_per_hour":"12123456","asset":"USDT",)"
         R"("vram_bytes":null,"on":false}],"next_cursor":null})");
     EXPECT_EQ(to_table(answer, "ID=id PRICE=rate_micro_per_hour VRAM=vram_bytes ON=on", {}),
-              "ID             PRICE      VRAM  ON\n"
-              "a    0.450000 USDC/h  24.0 GiB  yes\n"
-              "b   12.123456 USDT/h         -  no\n");
+              "ID             PRICE   VRAM  ON\n"
+              "a    0.450000 USDC/h  24 GB  yes\n"
+              "b   12.123456 USDT/h      -  no\n");
     EXPECT_EQ(to_ids(answer, "ID=id PRICE=rate_micro_per_hour"), "a\nb\n");
 }
 
@@ -87,7 +87,62 @@ TEST(Tables, FitANarrowTerminal) {
     EXPECT_EQ(table(29), "ID          PRICE  HELP\na   0.4500 USDC/h  Größe of …\n");
     EXPECT_TRUE(is_cut);
     EXPECT_EQ(table(20), "ID          PRICE\na   0.4500 USDC/h\n");
-    EXPECT_EQ(table(5), "ID\na\n");
+    EXPECT_EQ(table(5), table(20)) << "the price stays";
+}
+
+TEST(Tables, DropWhatMattersLeastAndNeverThePrice) {
+    const Reading answer(
+        R"({"items":[{"offer_id":"01a1e1e9-e1e3-7a3d-821b-bca12a73ae35","model":"RTX 3090",)"
+        R"("gpu_count":1,"vram_bytes":"24000000000","rate_micro_per_hour":"180000",)"
+        R"("class":"interruptible","level":"auto_verified"},)"
+        R"({"offer_id":"01a1e1e9-e1ae-7374-91dd-599f882f23cd","model":"A100 SXM 80GB",)"
+        R"("gpu_count":8,"vram_bytes":"85899345920","rate_micro_per_hour":"1250000",)"
+        R"("class":"dedicated","level":"auto_verified"}]})");
+    const auto table = [&](std::size_t width) {
+        return to_table(answer,
+                        "OFFER=offer_id GPU=model N=gpu_count VRAM=vram_bytes CLASS=class "
+                        "LEVEL=level PRICE=rate_micro_per_hour",
+                        {.width = width});
+    };
+    EXPECT_EQ(table(60),
+              "OFFER         GPU            N   VRAM          PRICE\n"
+              "01a1e1e9-e1e  RTX 3090       1  24 GB  0.1800 USDC/h\n"
+              "01a1e1e9-e1a  A100 SXM 80GB  8  80 GB  1.2500 USDC/h\n");
+    EXPECT_EQ(table(40),
+              "OFFER         GPU           PRICE\n"
+              "01a1e1e9-e1e  RTX 309…  0.1800 USDC/h\n");
+}
+
+TEST(Tables, HaveSomeColumnsOnlyWhereThereIsSomethingInThem) {
+    EXPECT_EQ(to_table(Reading(R"({"items":[{"id":"a"}]})"), "ID=id ?FITS=fit.fits", {}),
+              "ID\na\n");
+    EXPECT_EQ(to_table(Reading(R"({"items":[{"id":"a","fit":{"fits":true}},{"id":"b"}]})"),
+                       "ID=id ?FITS=fit.fits", {}),
+              "ID  FITS\na   yes\nb   -\n");
+}
+
+TEST(Tables, ShowAListInsideAnAnswerByItsColumns) {
+    EXPECT_EQ(
+        to_table(Reading(R"({"matching":0,"nearest":[{"filter":"model","offer":{"offer_id":"x",)"
+                         R"("rate_micro_per_hour":"5"}}]})"),
+                 "OFFER=offer.offer_id PRICE=offer.rate_micro_per_hour MISSES=filter",
+                 {.inner = "nearest"}),
+        "matching  0\n"
+        "nearest   OFFER            PRICE  MISSES\n"
+        "          x      0.000005 USDC/h  --model\n");
+}
+
+TEST(Values, CardsHaveTheMemoryThatTheyAreSoldWith) {
+    EXPECT_EQ(card_text("25757220864"), "24 GB") << "24564 MiB";
+    EXPECT_EQ(card_text("24000000000"), "24 GB");
+    EXPECT_EQ(card_text("85520809984"), "80 GB") << "81559 MiB";
+    EXPECT_EQ(card_text("48305799168"), "48 GB") << "46068 MiB";
+    EXPECT_EQ(card_text("150754820096"), "141 GB");
+    EXPECT_EQ(card_text("7000000000"), "6.5 GiB") << "no such card is sold";
+}
+
+TEST(Tables, SayTokensASecond) {
+    EXPECT_EQ(to_table(Reading(R"({"tokens_per_s":25661})"), "", {}), "tokens/s  25661\n");
 }
 
 TEST(Tables, ShowOneThingByItsMembers) {
@@ -158,6 +213,10 @@ TEST(CommandLines, SuggestWhatWasMeant) {
               "there is no command 'offer list'; did you mean 'berth offers list'?");
     EXPECT_EQ(refusal({"rentals", "crate"}),
               "there is no command 'rentals crate'; did you mean 'berth rentals create'?");
+    EXPECT_EQ(refusal({"rental", "list", "--state", "RUNNING", "--limit", "5"}),
+              "there is no command 'rental list'; did you mean 'berth rentals list'?");
+    EXPECT_EQ(refusal({"rentals", "sho", "01a1e1e9-e1e3"}),
+              "there is no command 'rentals sho'; did you mean 'berth rentals show'?");
     EXPECT_EQ(refusal({"balance", "--aset", "USDC"}),
               "berth balance has no flag --aset; did you mean --asset?");
     EXPECT_NE(refusal({"completely-else"}).find("see berth --help"), std::string::npos);
@@ -180,6 +239,43 @@ TEST(CommandLines, TakeWhatOtherProgramsUnderstand) {
     EXPECT_EQ(parse_command_line({"help", "rentals", "wait"}).command->words, "rentals wait");
     EXPECT_TRUE(overview("rentals").starts_with("usage: berth rentals VERB"));
     EXPECT_EQ(overview("rentals").find("offers"), std::string::npos);
+}
+
+TEST(CommandLines, HaveOneVocabulary) {
+    const std::string id = "01a1e1e9-e1e3-7a3d-821b-bca12a73ae35";
+    for (const Words& words :
+         {Words{"quotes", "create", "--offer", id, "--template", id, "--duration", "1h"},
+          Words{"quotes", "create", "--offer-id", id, "--template-id", id, "--duration-limit",
+                "1h"}}) {
+        Words whole = words;
+        whole.insert(whole.end(), {"--budget", "1"});
+        const auto line = parse_command_line(whole);
+        EXPECT_EQ(line.arguments.get("offer"), id);
+        EXPECT_EQ(line.arguments.get("template"), id);
+        EXPECT_EQ(line.arguments.get("duration"), "1h");
+    }
+    const auto memory = parse_command_line({"offers", "list", "--min-vram", "24GB"});
+    for (const Flag& flag : memory.flags)
+        if (flag.name == "min-vram") {
+            EXPECT_EQ(json_of(flag, "24GB", Time{}), "24");
+        }
+    EXPECT_EQ(parse_gib("24"), 24);
+    EXPECT_EQ(parse_gib("80GiB"), 80);
+    EXPECT_EQ(parse_gib("24MB"), std::nullopt);
+    EXPECT_TRUE(parse_command_line({"rentals", "logs", "-f"}).arguments.is_on("follow"));
+}
+
+TEST(Completions, OfferTheIdsOfTheRightList) {
+    const auto any = [](const Command& list, std::string_view begin) {
+        return std::vector<std::string>{std::string(begin) + " of " + std::string(list.words)};
+    };
+    EXPECT_EQ(completions({"rentals", "show", "01"}, any), "01 of rentals list\n");
+    EXPECT_EQ(completions({"offers", "edit", "01"}, any), "01 of machines list\n");
+    EXPECT_EQ(completions({"rentals", "create", "--offer", "01"}, any), "01 of offers list\n");
+    EXPECT_EQ(completions({"quotes", "create", "--template-id", "qw"}, any),
+              "qw of templates list\n");
+    EXPECT_EQ(completions({"admin", "machines", "act", "01"}, any), "01 of admin machines list\n");
+    EXPECT_EQ(completions({"rentals", "show", "01", "02"}, any), "") << "one is enough";
 }
 
 TEST(Completions, KnowFlagsTheirValuesAndWhatComesBehindThem) {

@@ -90,6 +90,28 @@ TEST(Branding, IsWhatOperatorsSetFromTheNextRequestOn) {
     EXPECT_TRUE(logo.headers.find("ETag"));
 }
 
+TEST(Branding, IsOnThePagesThatTheServerShowsItself) {
+    Harness harness;
+    const std::string id = "0191e7a0-0000-7000-8000-000000000001";
+    for (const std::string& page : {std::string("/terms"), "/confirm/" + id, "/recovery/" + id}) {
+        const std::string usual = harness.ask({.target = page}).body;
+        EXPECT_NE(usual.find("<header>Berth</header>"), std::string::npos) << page << usual;
+    }
+    harness.set("branding.name", "Quay & <Sons>");
+    harness.set("branding.logo", to_base64(png()));
+    for (const std::string& page : {std::string("/terms"), "/confirm/" + id, "/recovery/" + id}) {
+        const auto shown = harness.ask({.target = page});
+        EXPECT_NE(shown.body.find(R"(<header><img src="/branding/logo" alt="" height="24"> )"
+                                  "Quay &amp; &lt;Sons&gt;</header>"),
+                  std::string::npos)
+            << page << shown.body;
+        EXPECT_NE(shown.body.find(" – Quay &amp; &lt;Sons&gt;</title>"), std::string::npos) << page;
+        EXPECT_NE(shown.headers.find("Content-Security-Policy")->find("img-src 'self'"),
+                  std::string::npos)
+            << page;
+    }
+}
+
 TEST(Branding, HasAHueOfTheCircle) {
     Harness harness;
     for (const char* bad : {"360", "-1", "1.5", "red", ""})

@@ -27,19 +27,19 @@ protected:
             "listen_addr = 127.0.0.1\nlisten_port = {}\nunix_socket_dir =\nauth_type = any\n"
             "pool_mode = {}\nignore_startup_parameters = options, extra_float_digits\n",
             parts[3].str(), parts[1].str(), parts[2].str(), pool_port, mode);
-        pooled = fmt::format("postgres://{}@127.0.0.1:{}/{}", parts[1].str(), pool_port,
-                             parts[4].str());
+        pooled =
+            fmt::format("postgres://{}@127.0.0.1:{}/{}", parts[1].str(), pool_port, parts[4].str());
         std::vector<std::string> words{"/usr/sbin/pgbouncer", settings};
         if (::geteuid() == 0) words.insert(words.end(), {"-u", "postgres"});
         return std::make_unique<Process>(words, folder.path() + "/pgbouncer.log");
     }
     std::unique_ptr<Process> serve() {
         return std::make_unique<Process>(
-            std::vector<std::string>{
-                program_path("berthd"), "serve", "--listen", fmt::format("127.0.0.1:{}", port),
-                "--db", pooled, "--secrets", folder.path() + "/secrets", "--mail",
-                "file:" + folder.path() + "/mail", "--metrics-listen",
-                fmt::format("127.0.0.1:{}", free_port())},
+            std::vector<std::string>{program_path("berthd"), "serve", "--listen",
+                                     fmt::format("127.0.0.1:{}", port), "--db", pooled, "--secrets",
+                                     folder.path() + "/secrets", "--mail",
+                                     "file:" + folder.path() + "/mail", "--metrics-listen",
+                                     fmt::format("127.0.0.1:{}", free_port())},
             folder.path() + "/log");
     }
     bool is_told() const {

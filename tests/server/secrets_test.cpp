@@ -67,6 +67,24 @@ TEST(Secrets, KeysAreExchangedWithAnOverlap) {
     EXPECT_FALSE(knows(ended, before));
 }
 
+TEST(Secrets, ALostSealIsNotMadeAnew) {
+    const test::TemporaryFolder folder;
+    test::SeededRandom random;
+    load_secrets(folder.path(), random);
+    const std::string seal = folder.path() + "/seal.key";
+    std::filesystem::rename(seal, seal + ".away");
+    try {
+        load_secrets(folder.path(), random);
+        ADD_FAILURE() << "it went on";
+    } catch (const BadSettings& refusal) {
+        const std::string why = refusal.what();
+        EXPECT_NE(why.find("seal.key: is missing"), std::string::npos) << why;
+    }
+    EXPECT_FALSE(std::filesystem::exists(seal)) << "nothing stands where it is put back";
+    std::filesystem::rename(seal + ".away", seal);
+    load_secrets(folder.path(), random);
+}
+
 TEST(Secrets, ASwitchThatWasBrokenOffIsTakenUpAgain) {
     const test::TemporaryFolder folder;
     test::SeededRandom random;

@@ -12,8 +12,8 @@ constexpr std::string_view terms = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>Terms of service</title>
-<h1>Terms of service</h1>
+<title>Terms of service – {3}</title>
+{4}<h1>Terms of service</h1>
 <p>Version {0}</p>
 <h2>Prices and settlement</h2>
 <p>Prices are quoted in US dollars and settle one to one in units of the settlement asset, USDC or
@@ -42,10 +42,12 @@ std::string percent(std::int64_t hundredths) {
 }  // namespace
 
 api::Html terms_page(api::Call& call) {
-    call.add_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    call.add_header("Content-Security-Policy",
+                    "default-src 'none'; img-src 'self'; frame-ancestors 'none'");
     return {fmt::format(terms, accounts::terms_version,
                         percent(*call.settings<ledger::Settings>().platform_fee_bps),
-                        *call.settings<ledger::Settings>().payout_delay_hours)};
+                        *call.settings<ledger::Settings>().payout_delay_hours,
+                        accounts::brand_name(call), accounts::brand_line(call))};
 }
 
 }  // namespace berth::billing

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "accounts/settings.hpp"
 #include "crypto/hash.hpp"
 
 namespace berth::accounts {
@@ -11,23 +12,49 @@ constexpr std::string_view page = R"(<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<title>{0}</title>
-<h1>{0}</h1>
+<title>{0} – {4}</title>
+{5}<h1>{0}</h1>
 <p>{1}</p>
 <button type="button">{2}</button>
 <script>{3}</script>
 </html>
 )";
 
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        switch (c) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '"': out += "&quot;"; break;
+            default: out += c;
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
+std::string brand_line(const api::Call& call) {
+    const bool has_logo = call.settings<Branding>().logo->bytes != nullptr;
+    return fmt::format("<header>{}{}</header>\n",
+                       has_logo ? R"(<img src="/branding/logo" alt="" height="24"> )" : "",
+                       escaped(brand(call)));
+}
+
+std::string brand_name(const api::Call& call) { return escaped(brand(call)); }
+
 api::Html button_page(api::Call& call, const ButtonPage& content) {
-    call.add_header("Content-Security-Policy",
-                    fmt::format("default-src 'none'; connect-src 'self'; script-src 'sha256-{}'; "
-                                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-                                to_base64(crypto::sha256(content.script))));
+    call.add_header(
+        "Content-Security-Policy",
+        fmt::format(
+            "default-src 'none'; connect-src 'self'; img-src 'self'; "
+            "script-src 'sha256-{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+            to_base64(crypto::sha256(content.script))));
     call.add_header("Referrer-Policy", "no-referrer");
-    return {fmt::format(page, content.title, content.text, content.button, content.script)};
+    return {fmt::format(page, content.title, content.text, content.button, content.script,
+                        brand_name(call), brand_line(call))};
 }
 
 std::string token_script(const TokenScript& parts) {

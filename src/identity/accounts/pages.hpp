@@ -5,6 +5,10 @@
 
 namespace berth::accounts {
 
+// The operator's name and logo, as they stand above what a page says; the name as HTML.
+std::string brand_line(const api::Call& call);
+std::string brand_name(const api::Call& call);
+
 // A page with one sentence and one button, and a script that is allowed by its hash alone.
 struct ButtonPage {
     std::string_view title;

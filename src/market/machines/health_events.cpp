@@ -18,6 +18,9 @@ constexpr std::int64_t dropped_at_once_max = 64;
 // Every machine that ever was put aside is judged by these.
 constexpr std::string_view health_only = "kind <> 'QUARANTINED'";
 
+constexpr std::string_view find_telemetry_sql =
+    "SELECT telemetry FROM machine_health WHERE machine_id = $1 AND telemetry_at >= $2 AND "
+    "telemetry IS NOT NULL";
 const db::Query<MachineEventRow> keep_event_sql(
     "INSERT INTO machine_events ({}) VALUES ({$}) ON CONFLICT (event_id) DO NOTHING");
 constexpr std::string_view add_use_sql =
@@ -129,6 +132,12 @@ std::vector<HealthShown> find_health_events(db::Transaction& tx, MachineId id, T
     for (const MachineEventRow& row : tx.fetch(find_health_sql, id, from, until, health_shown_max))
         out.push_back(shown(row));
     return out;
+}
+
+std::optional<CardsNow> find_cards_now(db::Transaction& tx, MachineId id, Time since) {
+    const auto told = tx.fetch_value<std::string>(find_telemetry_sql, id, since);
+    if (!told) return std::nullopt;
+    return wire::decode<agent_protocol::Telemetry>(*told, "stored").gpus;
 }
 
 }  // namespace berth::machines

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "agent_protocol/events.hpp"
+#include "agent_protocol/heartbeat.hpp"
 #include "db/db.hpp"
 #include "machines/machine.hpp"
 
@@ -43,5 +44,9 @@ inline constexpr std::int64_t health_shown_max = 20;
 // Of a machine within this time, newest first.
 std::vector<HealthShown> find_health_events(db::Transaction& tx, MachineId id, Time from,
                                             Time until);
+
+using CardsNow = wire::List<agent_protocol::GpuTelemetry, 0, agent_protocol::gpus_max>;
+// What a machine last told of its cards, not before `since`. Evidence only.
+std::optional<CardsNow> find_cards_now(db::Transaction& tx, MachineId id, Time since);
 
 }  // namespace berth::machines

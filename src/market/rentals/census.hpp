@@ -13,7 +13,8 @@ inline const db::CensusQuestion census[] = {
      .help = "Rentals that have not ended.",
      .by = "state",
      .from = "jobs",
-     .where = is_live_sql},
+     .where = is_live_sql,
+     .labels = "RESERVED STARTING READY RUNNING STOPPING"},
 };
 
 }  // namespace berth::rentals

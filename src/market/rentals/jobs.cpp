@@ -226,6 +226,9 @@ Job Jobs::show(api::Call& call, const JobPath& path) const {
     out.health_events =
         machines::find_health_events(call.tx(), job.terms.machine_id, job.terms.created_at,
                                      job.live.ended_at.value_or(call.now));
+    if (job.live.state == JobState::RUNNING && job.live.meter_started_at)
+        out.cards =
+            machines::find_cards_now(call.tx(), job.terms.machine_id, *job.live.meter_started_at);
     return out;
 }
 

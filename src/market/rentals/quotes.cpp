@@ -241,6 +241,14 @@ JobRow job_of(api::Call& call, const QuoteRow& quote,
     return job;
 }
 
+// Containers have a way in; those of a host whose cards are simulated come in as their tier says.
+bool gives_ssh(const machines::Machine& machine) {
+    using machines::RuntimeKind;
+    return machine.runtime_kind == RuntimeKind::container ||
+           (machine.runtime_kind == RuntimeKind::simulated &&
+            machine.tier == machines::Tier::container);
+}
+
 // One line as in authorized_keys: a type, the key in base64, perhaps a comment.
 bool is_ssh_key(std::string_view line) {
     const std::size_t space = line.find(' ');
@@ -356,8 +364,7 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     const std::string key = crypto::make_token(issued::endpoint_key, call.random);
     JobRow job = job_of(call, *quote, form, machine);
     job.terms.job_id = job.live.job_id = job_id;
-    job.terms.has_ssh = request.ssh_public_key.has_value() &&
-                        machine.runtime_kind == machines::RuntimeKind::container;
+    job.terms.has_ssh = request.ssh_public_key.has_value() && gives_ssh(machine);
     job.terms.endpoint_key = seal_endpoint_key(parts_.sealer, job_id, key, call.random);
     const auto due = next_due(job, Time{});
     job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;

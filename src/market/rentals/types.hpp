@@ -286,6 +286,7 @@ struct Job {
     std::optional<AccountId> renter_id;
     std::optional<AccountId> host_id;
     std::optional<std::vector<machines::HealthShown>> health_events;
+    std::optional<machines::CardsNow> cards;
     std::optional<MachineOfJob> machine;
     std::optional<Decimal> uncarried_ms;
     std::optional<Decimal> carried_bytes;
@@ -298,7 +299,7 @@ BOOST_DESCRIBE_STRUCT(Job, (),
                        meter_started_at, meter_stopped_at, ended_at, end_reason, preemption,
                        host_status, has_model_endpoint, retrieval_until, cleaned_at, failure,
                        progress, time_to_ready, egress, allowed_actions, state_deadline, renter_id,
-                       host_id, health_events, machine, uncarried_ms, carried_bytes))
+                       host_id, health_events, cards, machine, uncarried_ms, carried_bytes))
 constexpr auto wire_docs(const Job*) {
     return std::to_array<wire::Doc>({
         {"state", "RUNNING is the only one that is billed.", "RUNNING"},
@@ -339,6 +340,10 @@ constexpr auto wire_docs(const Job*) {
         {"health_events",
          "What the host told of its GPUs during the rental, the latest 20; only where one job is "
          "shown."},
+        {"cards",
+         "What the machine's GPUs do, as it last told during the rental; only where one running "
+         "job "
+         "is shown, and left out while nothing was told."},
         {"machine", "What was rented, also once the offer is gone; left out of older jobs."},
         {"has_model_endpoint", "Whether the relay can reach a model in it.", "false"},
         {"retrieval_until", "Until when files can be fetched; null where there is no such time.",

@@ -11,7 +11,8 @@ inline constexpr db::CensusQuestion census[] = {
      .by = "asset",
      .from = "ledger_jobs",
      .where = "closed = 0",
-     .amount = "CAST(SUM(budget - charged) AS BIGINT)"},
+     .amount = "CAST(SUM(budget - charged) AS BIGINT)",
+     .labels = "USDC USDT"},
 };
 
 }  // namespace berth::ledger

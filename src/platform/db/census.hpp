@@ -16,6 +16,8 @@ struct CensusQuestion {
     std::string_view where = {};
     std::string_view amount = "COUNT(*)";
     bool at_time = false;  // the statement asks for the present time as $1
+    // What the column may say, with spaces between: of these a number is there though it is zero.
+    std::string_view labels = {};
 };
 
 }  // namespace berth::db

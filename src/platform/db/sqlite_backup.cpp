@@ -88,6 +88,11 @@ void prove(const std::string& path) {
     if (verdict != "ok") fail(path, verdict.empty() ? "is no database" : verdict);
 }
 
+// A database that is not to be, with all that stands beside it.
+void remove_whole(const std::string& path) {
+    for (const char* part : {"", "-wal", "-shm", ".lock"}) fs::remove(path + part);
+}
+
 }  // namespace
 
 void copy_sqlite(const std::string& from, const std::string& to) {
@@ -115,9 +120,14 @@ void restore_sqlite(const Restore& restore, const std::function<void(Database&)>
     if (exists && !restore.replace)
         fail(path, "there is a database already; --replace puts the copy in its place");
     const std::string coming = path + ".restoring";
-    for (const char* left_over : {"", "-wal", "-shm"}) fs::remove(coming + left_over);
-    copy_sqlite(restore.from, coming);
-    prepare(*open("sqlite:" + coming));  // closing it leaves one whole file
+    remove_whole(coming);
+    try {
+        copy_sqlite(restore.from, coming);
+        prepare(*open("sqlite:" + coming));  // closing it leaves one whole file
+    } catch (...) {
+        remove_whole(coming);
+        throw;
+    }
     for (const char* left_over : {"-wal", "-shm", ".lock"}) fs::remove(coming + left_over);
     flush(coming);
     if (exists) {

@@ -7,9 +7,14 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include "base/check.hpp"
 
@@ -44,6 +49,12 @@ TlsContext::TlsContext(ssl_ctx_st* context) : context_(context) {
 TlsContext::TlsContext(const std::string& certificate_file, const std::string& key_file)
     : TlsContext(::SSL_CTX_new(::TLS_server_method())) {
     SSL_CTX* const context = context_.get();
+    // OpenSSL calls what the system has against a file "system lib".
+    for (const auto& [what, file] :
+         {std::pair("certificate", &certificate_file), std::pair("key", &key_file)})
+        if (::access(file->c_str(), R_OK) != 0)
+            throw std::invalid_argument(fmt::format("the TLS {} file {} cannot be read: {}", what,
+                                                    *file, std::generic_category().message(errno)));
     if (::SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1)
         throw std::invalid_argument(fmt::format("the TLS certificate file {} cannot be used: {}",
                                                 certificate_file, last_reason()));

@@ -10,7 +10,8 @@ inline constexpr db::CensusQuestion census[] = {
      .help = "Mails that were not sent yet.",
      .by = "state",
      .from = "outbox",
-     .where = "state = 'waiting'"},
+     .where = "state = 'waiting'",
+     .labels = "waiting"},
 };
 
 }  // namespace berth::mail

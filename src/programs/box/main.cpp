@@ -2,6 +2,7 @@
 // it with a renter, a host and its simulated machines, and says what to type next.
 #include <fmt/format.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,11 +13,13 @@
 #include <iterator>
 #include <memory>
 #include <sstream>
+#include <vector>
 
 #include "base/program.hpp"
 #include "base/version.hpp"
 #include "box/admin.hpp"
 #include "box/children.hpp"
+#include "box/containers.hpp"
 #include "box/market.hpp"
 #include "cli/profile.hpp"
 #include "db/db.hpp"
@@ -41,6 +44,7 @@ struct HostPlan {
     std::int64_t rate_micro_per_hour;
     bool interruptible;
     bool behind_gate = false;  // as if it sat behind a router that lets nobody in
+    bool in_containers = false;
 };
 constexpr HostPlan plans[] = {
     {"RTX 4090", 450'000, false},
@@ -48,6 +52,8 @@ constexpr HostPlan plans[] = {
     {"A100 SXM 80GB", 1'250'000, false},
     {"H100 SXM 80GB", 2'400'000, false, true},
 };
+// One more, where this machine can run containers: it is the one with a shell.
+constexpr HostPlan shell_plan{"RTX 4080", 300'000, false, true, true};
 
 // What makes a market of one person on one machine go quickly, unless the command line says
 // otherwise.
@@ -74,6 +80,7 @@ constexpr UsualFlag usual_flags[] = {
     {"--retrieval-min-s", "900"},
     {"--four-eyes", "off"},
     {"--address-cooling-hours", "0"},
+    {"--custom-images-enabled"},
 };
 
 // What own_flags() says, and may be said once.
@@ -89,6 +96,7 @@ struct Options {
     std::size_t hosts = std::size(plans);
     int first_port = 0;  // of what hosts announce; 0: by the server's, so that two boxes get along
     int gate_port = 0;   // the first of the gate's, likewise
+    int registry_port = 0;  // and that of images, before those of the host that pulls them
     Words server_flags;
 };
 
@@ -100,6 +108,7 @@ public:
           url_("http://" + options_.listen) {}
 
     int run() {
+        ::umask(077);  // as the units of deploy/ have it
         fs::create_directories(folder_);
         fs::permissions(folder_, fs::perms::owner_all);
         ::setenv("BERTH_HOME", at("home").c_str(), 1);  // of the programs below, too
@@ -200,17 +209,37 @@ private:
     void fill() {
         fmt::print("Filling the market: accounts, play money, {} simulated hosts …\n",
                    options_.hosts);
+        hosts_.assign(std::begin(plans), std::begin(plans) + options_.hosts);
         const Person renter = market_->find_or_register("renter");
         const Person host = market_->find_or_register("host");
         if (!fs::exists(at("admin.authenticator"))) make_admin();
         keep_profile("host", host.api_key);
         if (!keep_profile("default", renter.api_key)) keep_profile("renter", renter.api_key);
+        prepare_containers();
         if (needs_gate()) start_gate();
-        for (std::size_t i = 0; i < options_.hosts; ++i) start_host(host, i);
+        for (std::size_t i = 0; i < hosts_.size(); ++i) start_host(host, i);
         market_->fund(renter, first_balance_micro);
-        for (std::size_t i = 0; i < options_.hosts; ++i) offer(host, i);
+        for (std::size_t i = 0; i < hosts_.size(); ++i) offer(host, i);
         await([&] { return market_->count_offers() >= count_available(host); },
               "the catalog does not show the offers");
+    }
+
+    // The host with a shell comes with all the others, or not at all.
+    void prepare_containers() {
+        if (options_.hosts < std::size(plans)) return;
+        why_no_shell_ = why_no_containers(folder_);
+        if (!why_no_shell_.empty()) return;
+        shell_image_ = std::make_unique<ShellImage>(at("registry"), options_.registry_port);
+        children_.emplace_back("the registry", shell_image_->registry(), at("registry.log"));
+        await([&] { return listens(options_.registry_port); }, "the registry is not there");
+        shell_image_->make();
+        hosts_.push_back(shell_plan);
+    }
+
+    static bool listens(int port) {
+        return run_program({.arguments = {"bash", "-c",
+                                          fmt::format("exec 3<>/dev/tcp/127.0.0.1/{}", port)}})
+            .ok();
     }
 
     // Once: what became of the offer since, rented or taken back, is not ours to undo.
@@ -222,14 +251,16 @@ private:
         };
         await([&] { return !is("UNQUALIFIED"); }, "the test of a machine has not passed");
         if (is("UNLISTED"))
-            market_->publish(host, machine, {plans[i].rate_micro_per_hour, plans[i].interruptible});
+            market_->publish(host, machine,
+                             {hosts_[i].rate_micro_per_hour, hosts_[i].interruptible});
+        if (hosts_[i].in_containers) market_->take_custom_images(host, machine);
         await([&] { return !is("UNLISTED"); }, "a machine is not for rent");
         write_private(host_folder(i) + "/offered", "");
     }
 
     std::size_t count_available(const Person& host) {
         std::size_t count = 0;
-        for (std::size_t i = 0; i < options_.hosts; ++i)
+        for (std::size_t i = 0; i < hosts_.size(); ++i)
             if (market_->machine_state(host, machine_of(i)) == "AVAILABLE") ++count;
         return count;
     }
@@ -267,7 +298,7 @@ private:
     }
 
     bool needs_gate() const {
-        return std::any_of(std::begin(plans), std::begin(plans) + options_.hosts,
+        return std::any_of(hosts_.begin(), hosts_.end(),
                            [](const HostPlan& plan) { return plan.behind_gate; });
     }
 
@@ -311,40 +342,52 @@ private:
     }
 
     void start_host(const Person& host, std::size_t i) {
+        const HostPlan& plan = hosts_[i];
         const std::string state = host_folder(i);
         fs::create_directories(state);
         fs::permissions(state, fs::perms::owner_all);
-        const int port = options_.first_port + ports_each * static_cast<int>(i);
         if (machine_of(i).empty()) {
-            write_private(state + "/token", market_->make_enrollment(host));
-            Words words{program("berth-agent"),
-                        "enroll",
-                        "--state",
-                        state + "/state",
-                        "--server",
-                        url_,
-                        "--token-file",
-                        state + "/token",
-                        "--runtime",
-                        "process",
-                        "--simulate-gpu",
-                        plans[i].model,
-                        "--mode",
-                        plans[i].interruptible ? "idle" : "dedicated",
-                        "--ports",
-                        fmt::format("{}-{}", port, port + ports_each - 1)};
-            const Words way = plans[i].behind_gate ? Words{"--gate", "always"}
-                                                   : Words{"--public-host", "127.0.0.1"};
-            words.insert(words.end(), way.begin(), way.end());
-            const std::string said = run_to_end(words);
-            write_private(state + "/machine", word_behind(said, "enrolled as machine "));
+            write_private(
+                state + "/token",
+                market_->make_enrollment(host, plan.in_containers ? "container" : "inference"));
+            write_private(state + "/machine",
+                          word_behind(run_to_end(enrolling(plan, i)), "enrolled as machine "));
         }
         Words words{program("berth-agent"), "run",          "--state",
                     state + "/state",       "--clock-file", at("simulated-clock")};
         // Said here, too: the host of an older box came in without it.
-        if (plans[i].behind_gate) words.insert(words.end(), {"--gate", "always"});
-        children_.emplace_back(fmt::format("host {} ({})", i + 1, plans[i].model), words,
+        if (plan.behind_gate) words.insert(words.end(), {"--gate", "always"});
+        children_.emplace_back(fmt::format("host {} ({})", i + 1, plan.model), words,
                                state + "/agent.log");
+    }
+
+    Words enrolling(const HostPlan& plan, std::size_t i) const {
+        const std::string state = host_folder(i);
+        const int port = plan.in_containers
+                             ? options_.registry_port + 1
+                             : options_.first_port + ports_each * static_cast<int>(i);
+        Words words{program("berth-agent"),
+                    "enroll",
+                    "--state",
+                    state + "/state",
+                    "--server",
+                    url_,
+                    "--token-file",
+                    state + "/token",
+                    "--runtime",
+                    plan.in_containers ? "podman" : "process",
+                    "--simulate-gpu",
+                    plan.model,
+                    "--mode",
+                    plan.interruptible ? "idle" : "dedicated",
+                    "--ports",
+                    fmt::format("{}-{}", port, port + ports_each - 2)};
+        const Words way =
+            plan.behind_gate ? Words{"--gate", "always"} : Words{"--public-host", "127.0.0.1"};
+        words.insert(words.end(), way.begin(), way.end());
+        if (plan.in_containers)
+            words.insert(words.end(), {"--allow-registry", shell_image_->allowed_registry()});
+        return words;
     }
 
     static std::string word_behind(const std::string& said, std::string_view words) {
@@ -381,7 +424,21 @@ private:
             "  berth authenticator code --secret-file {}/admin.authenticator\n",
             url_, url_, shown, shown, shown, at("home"), options_.bin, shown,
             read_private(at("admin.email")), shown);
+        tell_of_shell();
         std::fflush(stdout);
+    }
+
+    void tell_of_shell() const {
+        if (!why_no_shell_.empty())
+            fmt::print("\nNo host with a shell to rent (`berth rentals ssh`): {}.\n",
+                       why_no_shell_);
+        if (!shell_image_) return;
+        fmt::print(
+            "\nThe {} runs containers, behind the gate: a shell for your SSH key, in an image of "
+            "busybox:\n\n"
+            "  berth rentals create --offer {} \\\n      --image {} \\\n      --budget 1 --yes\n"
+            "  berth rentals wait && berth rentals ssh\n",
+            shell_plan.model, market_->offer_of(shell_plan.model), shell_image_->name());
     }
 
     void look_after_children() {
@@ -424,12 +481,19 @@ private:
             children_.pop_back();
         }
         end_orphans();
+        // What keeps a removal of the folder from working.
+        if (shell_image_)
+            run_program({.arguments = {"umount", host_folder(hosts_.size() - 1) +
+                                                     "/state/containers/overlay"}});
     }
 
     Options options_;
     std::string folder_;
     std::string url_;
     std::unique_ptr<Market> market_;
+    std::vector<HostPlan> hosts_;
+    std::string why_no_shell_;
+    std::unique_ptr<ShellImage> shell_image_;
     std::deque<Child> children_;  // the server is the first
 };
 
@@ -472,6 +536,7 @@ Options read_options(int count, char** words) {
     if (options.first_port == 0)
         options.first_port = 42000 + port % 200 * ports_each * static_cast<int>(std::size(plans));
     if (options.gate_port == 0) options.gate_port = 20000 + port % 200 * gate_ports;
+    options.registry_port = 24000 + port % 200 * ports_each;
     return options;
 }
 

@@ -130,10 +130,22 @@ void Market::fund(const Person& person, std::int64_t micro) {
     while (!has_money()) parts_.pause();
 }
 
-std::string Market::make_enrollment(const Person& host) {
-    const Reading made(
-        send("POST", "/api/v1/hosts/enrollments", R"({"tier":"inference"})", host.api_key));
+std::string Market::make_enrollment(const Person& host, const std::string& tier) {
+    const Reading made(send("POST", "/api/v1/hosts/enrollments",
+                            fmt::format(R"({{"tier":"{}"}})", tier), host.api_key));
     return made.text("token");
+}
+
+void Market::take_custom_images(const Person& host, const std::string& machine) {
+    send("PUT", "/api/v1/hosts/machines/" + machine + "/custom-images", R"({"accept":true})",
+         host.api_key);
+}
+
+std::string Market::offer_of(const std::string& model) {
+    const Reading page(send("GET", "/api/v1/catalog?limit=100", "", ""));
+    for (const Reading::Place offer : page.rows())
+        if (page.text("model", offer) == model) return page.text("offer_id", offer);
+    return "ID";
 }
 
 std::string Market::machine_state(const Person& host, const std::string& machine) {

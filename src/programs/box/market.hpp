@@ -33,7 +33,9 @@ public:
     // Sends coins from the person's wallet and claims them, unless there is money already.
     void fund(const Person& person, std::int64_t micro);
 
-    std::string make_enrollment(const Person& host);  // the token
+    std::string make_enrollment(const Person& host, const std::string& tier);  // the token
+    void take_custom_images(const Person& host, const std::string& machine);
+    std::string offer_of(const std::string& model);
     struct Terms {
         std::int64_t rate_micro_per_hour = 0;
         bool interruptible = false;

@@ -290,7 +290,9 @@ constexpr Command admin_table[] = {
     changing("admin campaigns close", "POST", "/api/v1/admin/campaigns/{id}/close",
              &wire::type_of<admin::CloseCampaign>, "Ends it; the rest goes back to capital."),
     reading("admin settings list", "/api/v1/admin/settings", nullptr,
-            "SETTING=key VALUE=value SOURCE=source VERSION=version HELP=help", "Every setting."),
+            "SETTING=key VALUE=value FROM=source SECRET=secret EDITABLE=editable VARIABLE=env "
+            "VERSION=version HELP=help",
+            "Every setting: its value where that is public, and where it comes from."),
     changing("admin settings set", "PUT", "/api/v1/admin/settings/{key}",
              &wire::type_of<admin::PutSetting>, "Changes a setting while the service runs.",
              setting_version),

@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view session_user_agent = "berth-cli";
 constexpr std::string_view default_server = "http://127.0.0.1:8080";
 constexpr Duration answer_max = std::chrono::seconds(60);
+constexpr Duration hurried_answer_max = std::chrono::seconds(2);  // somebody has pressed Tab
 // The relay gives an engine 600 s to begin; with a little more its own answer comes first.
 constexpr Duration relayed_answer_max = std::chrono::seconds(630);
 
@@ -236,7 +237,9 @@ Answer Api::send(const Request& asked) {
                             .url = target_.origin + request.path,
                             .headers = headers_of(request),
                             .body = request.body,
-                            .total_max = to_model ? relayed_answer_max : answer_max,
+                            .total_max = !request.is_patient ? hurried_answer_max
+                                         : to_model          ? relayed_answer_max
+                                                             : answer_max,
                             .ca_file = target_.ca_file,
                             .fresh_connection = !may_repeat};
     if (request.take) {
@@ -246,7 +249,7 @@ Answer Api::send(const Request& asked) {
         };
     }
     for (int attempt = 0;; ++attempt) {
-        const bool is_last = attempt + 1 == attempts_max;
+        const bool is_last = !request.is_patient || attempt + 1 == attempts_max;
         try {
             const http::Response response = parts_.client.send(outbound);
             if (response.status >= 200 && response.status < 300) {
@@ -255,7 +258,7 @@ Answer Api::send(const Request& asked) {
                         std::string(response.headers.find("Berth-Next-Cursor").value_or(""))};
             }
             const auto purpose = response.headers.find(api::step_up_header);
-            if (purpose && !is_proven) {
+            if (purpose && !is_proven && request.is_patient) {
                 get_proof(request, response, *purpose);
                 is_proven = true;
                 outbound.headers = headers_of(request);  // the proof has renewed the session

@@ -25,6 +25,7 @@ struct Request {
     std::optional<Uuid> idempotency_key{};         // of a change; one is made where there is none
     std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
     bool as_csv = false;
+    bool is_patient = true;  // tried again where that helps, and long waited for
 };
 
 // To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.

@@ -20,7 +20,8 @@ struct Option {
     std::optional<std::string> value;
 };
 Option take_apart(const std::string& word) {
-    static constexpr std::string_view short_names[] = {"-o", "output", "-h", "help", "-y", "yes"};
+    static constexpr std::string_view short_names[] = {"-o", "output", "-h", "help",
+                                                       "-y", "yes",    "-f", "follow"};
     for (std::size_t i = 0; i < std::size(short_names); i += 2)
         if (word == short_names[i]) return {std::string(short_names[i + 1]), std::nullopt};
     const std::size_t equals = word.find('=');
@@ -34,7 +35,7 @@ struct FoundCommand {
     const Command* command = nullptr;
     std::string words;              // that were a part of its name
     std::vector<std::size_t> used;  // where they stand
-    std::string next;               // those that were not, three at most
+    Words next;                     // those that were not, three at most
 };
 
 // The command with the most words that the line begins with.
@@ -59,8 +60,9 @@ FoundCommand find_command(const Words& words) {
             return c->words == longer || c->words.starts_with(longer + " ");
         });
         if (!is_begun) {
-            for (std::size_t j = i; j < std::min(i + 3, words.size()); ++j)
-                if (!is_option(words[j])) found.next += (found.next.empty() ? "" : " ") + words[j];
+            // Behind a flag stand its value and what is no part of the command's name.
+            for (std::size_t j = i; j < std::min(i + 3, words.size()) && !is_option(words[j]); ++j)
+                found.next.push_back(words[j]);
             break;
         }
         found.words = longer;
@@ -72,9 +74,6 @@ FoundCommand find_command(const Words& words) {
 }
 
 Failure unknown_command(const FoundCommand& found) {
-    const std::string typed =
-        found.next.empty() ? found.words
-                           : (found.words.empty() ? found.next : found.words + " " + found.next);
     std::vector<std::string> names;
     std::string verbs;
     for (const Command* command : all_commands()) {
@@ -84,15 +83,20 @@ Failure unknown_command(const FoundCommand& found) {
                      std::string(command->words.substr(found.words.size() + 1));
         names.emplace_back(command->words.substr(0, command->words.find(' ')));
     }
-    if (typed.empty())
+    if (found.words.empty() && found.next.empty())
         return {Exit::usage,
                 "no command was given: berth --help lists them, berth doctor says how to begin"};
     if (found.next.empty())
-        return {Exit::usage, fmt::format("berth {} needs one of: {}", typed, verbs)};
-    const std::string meant = nearest(typed, names);
-    if (!meant.empty())
-        return {Exit::usage, fmt::format("there is no command '{}'; did you mean 'berth {}'?",
-                                         printable(typed), meant)};
+        return {Exit::usage, fmt::format("berth {} needs one of: {}", found.words, verbs)};
+    // The last words may be operands: the fewer of them are counted in, the more is guessed.
+    std::string typed;
+    for (std::size_t count = found.next.size(); count > 0; --count) {
+        typed = found.words;
+        for (std::size_t i = 0; i < count; ++i) typed += (typed.empty() ? "" : " ") + found.next[i];
+        if (const std::string meant = nearest(typed, names); !meant.empty())
+            return {Exit::usage, fmt::format("there is no command '{}'; did you mean 'berth {}'?",
+                                             printable(typed), meant)};
+    }
     return {Exit::usage,
             verbs.empty()
                 ? fmt::format("there is no command '{}'; see berth --help", printable(typed))
@@ -141,10 +145,18 @@ public:
     }
 
 private:
+    auto find_own(std::string_view name) const {
+        return std::find_if(line_.flags.begin(), line_.flags.end(),
+                            [&](const Flag& f) { return f.name == name; });
+    }
+
     void take_option(const std::string& word) {
-        const Option option = take_apart(word);
-        const auto own = std::find_if(line_.flags.begin(), line_.flags.end(),
-                                      [&](const Flag& f) { return f.name == option.name; });
+        Option option = take_apart(word);
+        auto own = find_own(option.name);
+        if (own == line_.flags.end()) {
+            own = find_own(present_name(option.name));
+            if (own != line_.flags.end()) option.name = own->name;
+        }
         const OwnFlag* const common = find_common(option.name);
         if (own == line_.flags.end() && common == nullptr) throw unknown_flag(option.name);
         const bool is_switch =

@@ -27,15 +27,17 @@ void show_secret(Console& console, const Reading& enrollment) {
         console.draw(*lines);
         console.say("\nor type its secret there:");
     } else {
-        console.say("type this secret into an authenticator app (the terminal is too narrow for a "
-                    "QR code of it):");
+        console.say(
+            "type this secret into an authenticator app (the terminal is too narrow for a "
+            "QR code of it):");
     }
     console.say("\n  " + in_groups(enrollment.text("secret")) + "\n");
 }
 
 void show_recovery_codes(Console& console, const Reading& confirmed) {
-    console.say("\nthe authenticator is on. These recovery codes are shown this once; each replaces "
-                "it once, so keep them where it is not:\n");
+    console.say(
+        "\nthe authenticator is on. These recovery codes are shown this once; each replaces "
+        "it once, so keep them where it is not:\n");
     if (const auto codes = confirmed.find("recovery_codes"))
         for (const Reading::Place code : confirmed.items(*codes))
             console.say("  " + confirmed.text(code));

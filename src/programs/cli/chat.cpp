@@ -5,6 +5,7 @@
 
 #include "base/json_text.hpp"
 #include "base/problem.hpp"
+#include "cli/notice.hpp"
 #include "cli/special.hpp"
 
 namespace berth::cli {
@@ -125,7 +126,9 @@ int chat(Context& context) {
     const bool names_rental = !operands.empty() && parse_uuid(operands[0]).has_value();
     if (!names_rental && operands.size() > 1)
         throw Failure(Exit::usage, "put what you want to say in quotes");
-    Conversation conversation(context, names_rental ? operands[0] : context.rental(2));
+    const std::string rental = names_rental ? operands[0] : context.rental(2);
+    Conversation conversation(context, rental);
+    Notices notices(context, rental);
     const std::size_t text = names_rental ? 1 : 0;
     if (context.is_rehearsal()) {
         context.rehearse(conversation.request(text < operands.size() ? operands[text] : "…"));
@@ -133,6 +136,7 @@ int chat(Context& context) {
     }
     if (text < operands.size()) {
         conversation.say(operands[text]);
+        notices.look();
         return 0;
     }
     if (!context.console().can_ask()) {
@@ -148,7 +152,10 @@ int chat(Context& context) {
             return "";
         }
     };
-    for (std::string line = next_line(); !line.empty(); line = next_line()) conversation.say(line);
+    for (std::string line = next_line(); !line.empty(); line = next_line()) {
+        conversation.say(line);
+        notices.look();
+    }
     return 0;
 }
 

@@ -78,6 +78,24 @@ Finding check_balance(Context& context) {
 
 }  // namespace
 
+int show_status(Context& context) {
+    const Request ask{.path = "/api/v1/status", .access = Access::anyone};
+    if (context.is_rehearsal()) {
+        context.rehearse(ask);
+        return 0;
+    }
+    const std::string body = context.api().send(ask).body;
+    context.print(body, "");
+    const Reading status(body);
+    const auto parts = status.find("components");
+    bool has_chain = false;
+    if (parts)
+        for (const Reading::Place each : status.items(*parts))
+            has_chain = has_chain || status.text("name", each) == "chain";
+    if (!has_chain) context.console().say("chain and payments: not configured on this server");
+    return 0;
+}
+
 int check_everything(Context& context) {
     if (context.rehearse_all()) return 0;
     std::vector<Finding> findings;

@@ -37,6 +37,7 @@ struct Lookup {
     std::string_view missing = "0";  // its value where the answer has none
     std::string_view item_member =
         {};  // the answer is a list, and the item meant has here the operand
+    std::string_view unless_set = {};  // the answer is a list: of its one item without this
 };
 
 using TypeOf = const wire::Type& (*)();
@@ -53,8 +54,10 @@ struct Command {
     std::string_view step_up{};  // the purpose of the fresh proof that the route wants
     Preset preset{};
     Lookup lookup{};
-    std::string_view rows{};  // the list of its answer that the server gives as CSV, too
-    std::string_view next{};  // what people do after it
+    std::string_view rows{};   // the list of its answer that the server gives as CSV, too
+    std::string_view next{};   // what people do after it
+    std::string_view empty{};  // the command that says why its list is empty; takes its filters
+    std::string_view inner{};  // the list with these columns inside an answer that is none
     int (*run)(Context&) = nullptr;
     std::span<const OwnFlag> flags{};
     std::string_view operands{};  // of one with a function: "[RENTAL] [TEXT]"

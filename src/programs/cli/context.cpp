@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
 #include "base/json_text.hpp"
+#include "base/letters.hpp"
 #include "base/shared_clock.hpp"
 #include "cli/show.hpp"
 #include "cli/ssh_key.hpp"
@@ -25,6 +27,14 @@ std::string shell_quoted(std::string_view text) {
             out += c;
     }
     return out + "'";
+}
+
+// As it is typed: in quotes where a shell would take it apart.
+std::string shell_word(std::string_view text) {
+    const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return is_alphanumeric(c) || c == '-' || c == '.' || c == '_' || c == ',' || c == ':';
+    });
+    return is_plain ? std::string(text) : shell_quoted(text);
 }
 
 }  // namespace
@@ -85,17 +95,29 @@ void Context::print(const std::string& body, std::string_view columns) {
         if (output_ == Output::ids)
             console_.write(to_ids(answer, columns));
         else
-            console_.write(to_table(answer, columns,
-                                    {console_.colours(), console_.columns(), &is_cut,
-                                     columns.empty() ? std::string_view() : command().rows}));
+            console_.write(
+                to_table(answer, columns,
+                         {console_.colours(), console_.columns(), &is_cut,
+                          columns.empty() ? std::string_view() : command().rows, command().inner}));
         if (is_cut) console_.say("the terminal is too narrow for all of it; --output json has it");
         const std::string next = answer.text("next_cursor");
         const bool is_enough = output_ == Output::ids && arguments().has("limit");
         if (!next.empty() && !is_enough) console_.say("there is more: --all, or --cursor " + next);
         if (output_ == Output::table && answer.find("items") && answer.rows().empty())
-            console_.say("nothing there");
+            console_.say("nothing there" + advice_on_nothing());
     }
     console_.flush();
+}
+
+// With the filters that were given, so that it says which of them it was.
+std::string Context::advice_on_nothing() const {
+    if (command().empty.empty()) return "";
+    std::string line = fmt::format(": berth {}", command().empty);
+    for (const Flag& flag : flags())
+        if (const auto given = arguments().find(flag.name); given && flag.place == Place::query)
+            line += flag.value.empty() ? fmt::format(" --{}={}", flag.name, *given)
+                                       : fmt::format(" --{} {}", flag.name, shell_word(*given));
+    return line + " says why, and what comes near";
 }
 
 void Context::print_own(const std::string& json, const std::string& text) {

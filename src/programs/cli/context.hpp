@@ -45,6 +45,8 @@ public:
     std::optional<Uuid> given_key() const;
 
 private:
+    std::string advice_on_nothing() const;
+
     const CommandLine& line_;
     Console& console_;
     Output output_;

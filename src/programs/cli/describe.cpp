@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/json_text.hpp"
+#include "cli/ids.hpp"
 #include "cli/profile.hpp"
 
 namespace berth::cli {
@@ -149,7 +150,7 @@ std::set<std::string> choices(const std::string& flag, std::string_view value) {
 
 }  // namespace
 
-std::string completions(const std::vector<std::string>& words) {
+std::string completions(const std::vector<std::string>& words, const IdsOnOffer& ids) {
     const std::string last = words.empty() ? "" : words.back();
     std::string before;
     std::string awaited;
@@ -163,8 +164,14 @@ std::string completions(const std::vector<std::string>& words) {
     }
     const Command* const command = command_of(before);
     std::set<std::string> found;
+    const auto offer_ids = [&](const Command* list) {
+        if (list == nullptr || !ids) return;
+        for (std::string& id : ids(*list, last)) found.insert(std::move(id));
+    };
     if (!awaited.empty()) {
-        found = choices(words[words.size() - 2], awaited);
+        const std::string& flag = words[words.size() - 2];
+        found = choices(flag, awaited);
+        offer_ids(list_of_flag(present_name(flag.substr(2))));
     } else if (last.starts_with('-')) {
         if (command != nullptr)
             for (const Flag& flag : flags_of(*command)) found.insert("--" + flag.name);
@@ -178,8 +185,10 @@ std::string completions(const std::vector<std::string>& words) {
         }
         const auto operands =
             command == nullptr ? std::vector<std::string>() : operands_of(*command);
-        if (before == (command == nullptr ? "" : command->words) && !operands.empty())
+        if (command != nullptr && before == command->words && !operands.empty()) {
             found.merge(choices("", operands[0]));
+            offer_ids(list_of_operand(*command));
+        }
     }
     std::string out;
     for (const std::string& each : found)

@@ -1,11 +1,16 @@
 // Carries out the rows of the tables.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
+#include "base/letters.hpp"
 #include "base/problem.hpp"
 #include "cli/context.hpp"
 #include "cli/describe.hpp"
+#include "cli/ids.hpp"
+#include "cli/shortage.hpp"
 #include "cli/show.hpp"
 #include "cli/ssh_key.hpp"
 
@@ -83,6 +88,8 @@ private:
         const std::string path = with_operands(lookup.path);
         if (context_.is_rehearsal()) return fmt::format("\"{} of GET {}\"", lookup.field, path);
         const Reading answer(context_.api().get(path, command_.access).body);
+        if (!lookup.unless_set.empty())
+            return json_of(flag, the_only_one(answer, lookup, flag), {});
         Reading::Place place = Reading::root;
         if (!lookup.item_member.empty())
             for (const Reading::Place row : answer.rows())
@@ -91,6 +98,20 @@ private:
         std::string value = answer.text(lookup.field, place);
         if (value.empty()) value = lookup.missing;
         return json_of(flag, value, context_.now());
+    }
+
+    std::string the_only_one(const Reading& answer, const Lookup& lookup, const Flag& flag) {
+        std::vector<Reading::Place> found;
+        for (const Reading::Place row : answer.rows())
+            if (!answer.find(lookup.unless_set, row)) found.push_back(row);
+        if (found.empty())
+            throw Failure(Exit::conflict,
+                          fmt::format("there is no {0} yet: berth {0}s link", flag.name));
+        if (found.size() > 1)
+            throw Failure(Exit::usage, fmt::format("which {0}? Give --{0}, as berth {0}s list "
+                                                   "shows them",
+                                                   flag.name));
+        return answer.text(lookup.field, found[0]);
     }
 
     static std::string read_token(const std::string& file, const std::string& flag) {
@@ -113,6 +134,23 @@ private:
 
 }  // namespace
 
+namespace {
+
+// A rental that is to cost more says what that needs.
+Answer send_row(Context& context, const Request& request) {
+    try {
+        return context.api().send(request);
+    } catch (const Failure& failure) {
+        const auto add = parse_money(context.arguments().get("add"));
+        const bool is_short = failure.body.find("\"INSUFFICIENT_FUNDS\"") != std::string::npos;
+        if (!is_short || !add || context.command().words != "rentals budget") throw;
+        const Reading job(context.api().get(request.path.substr(0, request.path.rfind('/'))).body);
+        throw with_shortage(context, failure, Micro{*add}, job.text("asset"));
+    }
+}
+
+}  // namespace
+
 int run_row(Context& context) {
     const Command& command = context.command();
     Request request = Row(context).request();
@@ -124,7 +162,7 @@ int run_row(Context& context) {
     }
     const std::string path = request.path;
     for (int page = 0; page < pages_max; ++page) {
-        Answer answer = context.api().send(request);
+        Answer answer = send_row(context, request);
         if (as_csv && page > 0) answer.body = without_head(answer.body);
         std::string next;
         if (context.arguments().is_on("all"))
@@ -149,16 +187,52 @@ int run_row(Context& context) {
 
 namespace {
 
-// The server names the members of a request; people know the flags that they gave.
-std::string with_names_of_flags(std::string message, const std::vector<Flag>& flags) {
-    for (const Flag& flag : flags) {
-        if (flag.place == Place::own) continue;
-        const std::string member =
-            fmt::format("{}.{}: ", flag.place == Place::query ? "query" : "body", flag.member);
-        for (std::size_t at = message.find(member); at != message.npos; at = message.find(member))
-            message.replace(at, member.size(), fmt::format("--{}: ", flag.name));
+bool is_in_member(char c) {
+    return is_alphanumeric(c) || c == '_' || c == '.' || c == '[' || c == ']';
+}
+
+// What a member of the request is called on this command line, if it has a name there.
+std::string typed_name(Place place, std::string_view member, const CommandLine& line) {
+    const std::string own(present_name(flag_of_member(member)));
+    for (const Flag& flag : line.flags) {
+        const bool is_meant = flag.place == Place::own
+                                  ? flag.name == own
+                                  : flag.place == place && flag.member == member;
+        if (is_meant) return "--" + flag.name;
     }
-    return message;
+    return "";
+}
+
+// The server names the members of a request; people know the flags and operands that they gave.
+std::string with_names_of_flags(std::string_view message, const CommandLine& line) {
+    struct Part {
+        std::string_view prefix;
+        Place place;
+    };
+    constexpr Part parts[] = {{"body.", Place::body}, {"query.", Place::query}, {"path.", {}}};
+    std::string out;
+    while (!message.empty()) {
+        const auto part = std::find_if(std::begin(parts), std::end(parts), [&](const Part& each) {
+            return message.starts_with(each.prefix);
+        });
+        const bool is_word = out.empty() || !is_in_member(out.back());
+        if (part == std::end(parts) || !is_word || line.arguments.has("from")) {
+            out += message[0];
+            message.remove_prefix(1);
+            continue;
+        }
+        message.remove_prefix(part->prefix.size());
+        const auto end = std::find_if_not(message.begin(), message.end(), is_in_member);
+        std::string_view whole = message.substr(0, static_cast<std::size_t>(end - message.begin()));
+        while (whole.ends_with('.')) whole.remove_suffix(1);
+        message.remove_prefix(whole.size());
+        const std::string_view member = whole.substr(0, whole.find_first_of(".["));
+        const std::string name = part->place == Place::own && line.command != nullptr
+                                     ? operand_of_path(*line.command, member)
+                                     : typed_name(part->place, member, line);
+        out += name.empty() ? std::string(whole) : name + std::string(whole.substr(member.size()));
+    }
+    return out;
 }
 
 int fail(Console& console, Failure failure, bool as_json) {
@@ -195,10 +269,11 @@ int run(const Words& words) {
         Context context(line, console);
         as_json = context.output() == Output::json;
         console.set_quiet(as_json && !console.err_is_terminal());
+        complete_ids(context, line);
         return line.command->run != nullptr ? line.command->run(context) : run_row(context);
     } catch (const Failure& failure) {
         return fail(console,
-                    {failure.exit, with_names_of_flags(failure.message, line.flags), failure.body},
+                    {failure.exit, with_names_of_flags(failure.message, line), failure.body},
                     as_json);
     } catch (const Problem& problem) {
         return fail(console, {exit_of_status(problem.status), problem.message}, as_json);

@@ -45,6 +45,33 @@ const Suffix* suffix_of(std::string_view member) {
     return found == suffixes.end() ? nullptr : &*found;
 }
 
+// Members that have a word of their own on the command line, in quotes and rentals the same. A
+// template that is named by its slug is no id.
+struct Word {
+    std::string_view member;
+    std::string_view flag;
+};
+constexpr auto usual_words = std::to_array<Word>({
+    {"offer_id", "offer"},
+    {"template_id", "template"},
+    {"duration_limit_s", "duration"},
+    {"min_vram_gib", "min-vram"},
+    {"wallet_binding_id", "wallet"},
+});
+
+const Word* word_of(std::string_view member, const Type& type) {
+    if (member.ends_with("_id") && type.leaf != &wire::leafs::uuid) return nullptr;
+    const auto found = std::find_if(usual_words.begin(), usual_words.end(),
+                                    [&](const Word& word) { return word.member == member; });
+    return found == usual_words.end() ? nullptr : &*found;
+}
+
+std::string flag_name(std::string_view member, const Suffix* suffix) {
+    std::string name(member.substr(0, member.size() - (suffix ? suffix->text.size() : 0)));
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+}
+
 bool is_scalar(const Type& type) {
     return type.kind == Kind::leaf || type.kind == Kind::secret || type.kind == Kind::enumeration;
 }
@@ -75,8 +102,8 @@ Flag flag_of(const wire::Member& member, const Type& owner, Place place) {
     flag.place = place;
     flag.secret = is_secret(member.name);
     flag.required = type.kind != Kind::optional;
-    flag.name = member.name.substr(0, member.name.size() - (suffix ? suffix->text.size() : 0));
-    std::replace(flag.name.begin(), flag.name.end(), '_', '-');
+    const Word* const word = word_of(member.name, held);
+    flag.name = word != nullptr ? std::string(word->flag) : flag_name(member.name, suffix);
     if (flag.secret) {
         flag.name += "-file";
         flag.value = "FILE";
@@ -177,6 +204,8 @@ std::string scalar_json(const Flag& flag, const Type& type, const std::string& t
         throw bad_value(flag, text, "must be a time such as 2026-12-01T00:00:00Z, now, or +2h");
     }
     if (type.leaf != nullptr && type.leaf->json_type == "string") return json_quoted(text);
+    if (flag.member.ends_with("_gib"))
+        if (const auto size = parse_gib(text)) return std::to_string(*size);
     wire::Document document;
     if (!document.parse(text) && document[0].shape == wire::Shape::number) return text;
     throw bad_value(flag, text, "must be a number");
@@ -210,7 +239,26 @@ std::optional<std::int64_t> times(std::int64_t number, std::int64_t factor) {
 
 }  // namespace
 
+std::string_view present_name(std::string_view flag) {
+    for (const Word& word : usual_words)
+        if (flag_name(word.member, suffix_of(word.member)) == flag) return word.flag;
+    return flag;
+}
+
 bool is_secret(std::string_view member) { return member == "token" || member == "code"; }
+
+std::string flag_of_member(std::string_view member) { return flag_name(member, suffix_of(member)); }
+
+std::string operand_of_path(const Command& command, std::string_view member) {
+    std::string name(member);
+    std::transform(name.begin(), name.end(), name.begin(), to_upper);
+    const auto operands = operands_of(command);
+    if (std::find(operands.begin(), operands.end(), name) != operands.end()) return name;
+    if (operands.empty()) return "";
+    std::string first = operands[0];
+    std::erase_if(first, [](char c) { return c == '[' || c == ']'; });
+    return first;
+}
 
 std::vector<Flag> flags_of(const Command& command) {
     std::vector<Flag> flags;
@@ -298,6 +346,14 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
     if (unit == "GiB" || unit == "G") return times(number, 1 << 30);
     if (unit == "MiB" || unit == "M") return times(number, 1 << 20);
     return std::nullopt;
+}
+
+std::optional<std::int64_t> parse_gib(std::string_view text) {
+    const auto parts = split_unit(text);
+    if (!parts) return std::nullopt;
+    const auto& [number, unit] = *parts;
+    const bool is_size = unit.empty() || unit == "G" || unit == "GB" || unit == "GiB";
+    return is_size ? std::optional(number) : std::nullopt;
 }
 
 std::optional<Time> parse_moment(std::string_view text, Time now) {

@@ -1,10 +1,12 @@
 // Commands about the program itself, and what all commands have in common.
 #include <fmt/format.h>
+#include <stdlib.h>
 
 #include "base/json_text.hpp"
 #include "base/version.hpp"
 #include "cli/credentials.hpp"
 #include "cli/describe.hpp"
+#include "cli/ids.hpp"
 #include "cli/special.hpp"
 
 namespace berth::cli {
@@ -46,7 +48,8 @@ constexpr Command local_table[] = {
      .method = "GET",
      .path = "/api/v1/status",
      .help = "How the service is.",
-     .access = Access::anyone},
+     .access = Access::anyone,
+     .run = show_status},
     {.words = "health",
      .method = "GET",
      .path = "/healthz",
@@ -191,8 +194,16 @@ int print_completion(Context& context) {
     return 0;
 }
 
+// Of the words that are completed, those that say whom to ask hold here, too.
 int complete_words(Context& context) {
-    context.console().write(completions(context.arguments().operands));
+    const auto& words = context.arguments().operands;
+    for (std::size_t i = 0; i + 2 < words.size(); ++i) {
+        if (words[i] == "--profile") ::setenv("BERTH_PROFILE", words[i + 1].c_str(), 1);
+        if (words[i] == "--server") ::setenv("BERTH_SERVER", words[i + 1].c_str(), 1);
+    }
+    context.console().write(completions(words, [&](const Command& list, std::string_view begin) {
+        return ids_on_offer(context, list, begin);
+    }));
     context.console().flush();
     return 0;
 }

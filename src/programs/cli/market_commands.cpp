@@ -11,11 +11,16 @@ namespace {
 
 constexpr std::string_view offer_columns =
     "OFFER=offer_id GPU=model N=gpu_count VRAM=vram_bytes PRICE=total_rate_micro_per_hour "
-    "CLASS=availability_class WHERE=continent VERIFIED=verification_level READY=readiness "
+    "?FITS=fit.fits ?SPARE=fit.headroom_bytes ?WHY_NOT=fit.reason CLASS=availability_class "
+    "WHERE=continent VERIFIED=verification_level READY=readiness "
     "SEEN=last_seen_age_s";
+constexpr std::string_view near_columns =
+    "OFFER=offer.offer_id GPU=offer.model N=offer.gpu_count VRAM=offer.vram_bytes "
+    "PRICE=offer.total_rate_micro_per_hour MISSES=filter";
 constexpr std::string_view rental_columns =
-    "RENTAL=job_id STATE=state WHAT=template.template_id PRICE=rate_micro_per_hour "
-    "BUDGET=budget_micro CHARGED=cumulative_charge_micro SINCE=created_at END=end_reason";
+    "RENTAL=job_id STATE=state ?TAKEN_BACK=preemption.deadline_at PRICE=rate_micro_per_hour "
+    "CHARGED=cumulative_charge_micro BUDGET=budget_micro WHAT=template.template_id "
+    "SINCE=created_at END=end_reason";
 constexpr std::string_view template_columns =
     "TEMPLATE=template_id KIND=kind NAME=name ENGINE=engine VRAM=vram_fit.min_vram_bytes "
     "GPUS=min_gpu_count GATED=gated ID=id";
@@ -41,6 +46,9 @@ constexpr auto chat_flags = std::to_array<OwnFlag>({
     {"system", "TEXT", "what the model is told before the conversation"},
 });
 
+constexpr auto logs_flags = std::to_array<OwnFlag>({
+    {"follow", "", "go on with what it says, until the rental is over"},
+});
 constexpr auto open_flags = std::to_array<OwnFlag>({
     {"port", "PORT", "where to listen on this machine", "a free one"},
     {"no-browser", "", "only print the address"},
@@ -49,24 +57,28 @@ constexpr auto open_flags = std::to_array<OwnFlag>({
 constexpr Command market_table[] = {
     {.words = "offers list",
      .method = "GET",
-     .path = "/api/v1/offers",
-     .query = &wire::type_of<catalog::OffersQuery>,
+     .path = "/api/v1/catalog",
+     .query = &wire::type_of<catalog::CatalogQuery>,
      .columns = offer_columns,
      .help = "Machines for rent.",
-     .access = Access::anyone},
+     .access = Access::anyone,
+     .empty = "offers explain"},
     {.words = "offers browse",
      .method = "GET",
      .path = "/api/v1/catalog",
      .query = &wire::type_of<catalog::CatalogQuery>,
      .columns = offer_columns,
-     .help = "Machines for rent by more filters, beside the price of the market.",
-     .access = Access::anyone},
+     .help = "The same, by its older name.",
+     .access = Access::anyone,
+     .empty = "offers explain"},
     {.words = "offers explain",
      .method = "GET",
      .path = "/api/v1/offers/explain",
      .query = &wire::type_of<catalog::CatalogQuery>,
+     .columns = near_columns,
      .help = "Which filter removes how many offers, and what comes near.",
-     .access = Access::anyone},
+     .access = Access::anyone,
+     .inner = "nearest"},
     {.words = "offers show",
      .method = "GET",
      .path = "/api/v1/offers/{id}",
@@ -124,6 +136,16 @@ constexpr Command market_table[] = {
      .run = open_shell,
      .operands = "[RENTAL]",
      .uses = "GET /api/v1/jobs/{id}/access"},
+    {.words = "rentals cp",
+     .help = "Copies files into a rental or out of it: berth rentals cp :results.csv .",
+     .run = copy_files,
+     .operands = "[RENTAL] [PATH…]",
+     .uses = "GET /api/v1/jobs/{id}/access"},
+    {.words = "rentals forward",
+     .help = "Ports of a rental on this machine's loopback: berth rentals forward 8888.",
+     .run = forward_ports,
+     .operands = "[RENTAL] [PORT…]",
+     .uses = "GET /api/v1/jobs/{id}/access"},
     {.words = "rentals open",
      .help = "Shows a page of a rental (Jupyter, ComfyUI) in your browser.",
      .run = open_endpoint,
@@ -151,7 +173,16 @@ constexpr Command market_table[] = {
     {.words = "rentals logs",
      .method = "GET",
      .path = "/api/v1/jobs/{id}/logs",
-     .help = "The last lines of what runs."},
+     .help = "The last lines of what runs; what comes with --follow, or -f.",
+     .run = show_logs,
+     .flags = logs_flags,
+     .operands = "[RENTAL]",
+     .uses = "GET /api/v1/jobs/{id}"},
+    {.words = "rentals top",
+     .help = "What a rental's GPUs do, what went through it and what it costs, as it goes.",
+     .run = show_top,
+     .operands = "[RENTAL]",
+     .uses = "GET /api/v1/jobs/{id}, GET /api/v1/jobs/{id}/usage"},
     {.words = "rentals usage",
      .method = "GET",
      .path = "/api/v1/jobs/{id}/usage",

@@ -29,8 +29,8 @@ constexpr Command money_table[] = {
      .method = "GET",
      .path = "/api/v1/billing/entries",
      .query = &wire::type_of<billing::EntriesQuery>,
-     .columns = "ENTRY=entry_id AT=at KIND=kind SIDE=direction AMOUNT=amount_micro POCKET=pocket "
-                "RENTAL=job_id",
+     .columns = "AT=at KIND=kind SIDE=direction AMOUNT=amount_micro POCKET=pocket RENTAL=job_id "
+                "ENTRY=entry_id",
      .help = "Every movement of the account."},
     {.words = "statement",
      .method = "GET",
@@ -61,7 +61,11 @@ constexpr Command money_table[] = {
      .path = "/api/v1/funding-intents",
      .query = &wire::type_of<funding::AssetQuery>,
      .body = &wire::type_of<funding::NewIntent>,
-     .help = "Announces a transfer from a linked wallet."},
+     .help = "Announces a transfer from a linked wallet.",
+     .lookup = {.member = "wallet_binding_id",
+                .path = "/api/v1/wallets",
+                .field = "binding_id",
+                .unless_set = "unlinked_at"}},
     {.words = "funding list",
      .method = "GET",
      .path = "/api/v1/funding-intents",

@@ -214,14 +214,19 @@ void write_private(const std::string& file, std::string_view text, bool replace)
     std::string draft = file + ".XXXXXX";
     const int made = ::mkstemp(draft.data());  // of mode 0600
     const auto give_up = [&] {
+        const int why = errno;
         ::unlink(draft.c_str());
-        return Failure(Exit::unexpected, file + " cannot be written");
+        return Failure(Exit::unexpected, fmt::format("{} cannot be written: {}", file,
+                                                     std::generic_category().message(why)));
     };
     if (made < 0) throw give_up();
+    errno = ENOSPC;  // what a short write means
     const bool is_written =
         ::write(made, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
         ::fsync(made) == 0;
+    const int why = errno;
     ::close(made);
+    errno = why;
     if (!is_written) throw give_up();
     if (replace ? ::rename(draft.c_str(), file.c_str()) != 0
                 : ::link(draft.c_str(), file.c_str()) != 0) {

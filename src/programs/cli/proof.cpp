@@ -41,8 +41,8 @@ void prove_by_code(Context& context, std::string_view purpose) {
     // A recovery code stands in for the authenticator but for operators.
     give_code(context,
               {.flag = "proof-file",
-               .question = has_authenticator ? "code of your authenticator"
-                                             : "code that was mailed to you",
+               .question =
+                   has_authenticator ? "code of your authenticator" : "code that was mailed to you",
                .is_digits = is_admin || !has_authenticator},
               [&](const std::string& code) { return send_code(context, purpose, code); });
 }
@@ -69,14 +69,16 @@ std::string way_to_prove(Context& context, Access access, std::string_view purpo
     if (access == Access::session)
         return context.arguments().has("proof-file")
                    ? ""
-                   : fmt::format("`{} step-up {}` at a terminal is good for five minutes, or "
-                                 "--proof-file FILE brings the code",
-                                 context.profiles().command(), purpose);
+                   : fmt::format(
+                         "`{} step-up {}` at a terminal is good for five minutes, or "
+                         "--proof-file FILE brings the code",
+                         context.profiles().command(), purpose);
     return ::getenv("BERTH_WALLET_PASSPHRASE") != nullptr
                ? ""
-               : fmt::format("`{} step-up {}` at a terminal is good for five minutes, or "
-                             "BERTH_WALLET_PASSPHRASE opens the wallet",
-                             context.profiles().command(), purpose);
+               : fmt::format(
+                     "`{} step-up {}` at a terminal is good for five minutes, or "
+                     "BERTH_WALLET_PASSPHRASE opens the wallet",
+                     context.profiles().command(), purpose);
 }
 
 void prove(Context& context, Access access, std::string_view purpose) {
@@ -91,9 +93,10 @@ void prove(Context& context, Access access, std::string_view purpose) {
 std::string give_proof(Context& context, Access access, std::string_view purpose) {
     const auto profile = context.profiles().load();
     if (access == Access::key && !(profile && profile->wallet))
-        return fmt::format("a key cannot give it, but a session can: `{} login --session`, with a "
-                           "profile of its own",
-                           context.profiles().command());
+        return fmt::format(
+            "a key cannot give it, but a session can: `{} login --session`, with a "
+            "profile of its own",
+            context.profiles().command());
     if (std::string instead = way_to_prove(context, access, purpose); !instead.empty())
         return instead;
     context.console().say("this needs a fresh proof that it is you");

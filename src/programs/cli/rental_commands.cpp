@@ -6,6 +6,8 @@
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
 #include "cli/describe.hpp"
+#include "cli/notice.hpp"
+#include "cli/shortage.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 #include "cli/ssh_key.hpp"
@@ -16,47 +18,21 @@ namespace {
 
 using rentals::JobState;
 
-// A wait at the server; where progress is shown it is looked at in between.
-constexpr std::chrono::seconds event_wait_max{30};
+// Where progress is shown it is looked at in between.
 constexpr std::chrono::seconds progress_every{3};
-constexpr int templates_max = 100;
-
-struct ChosenTemplate {
-    std::string id;
-    std::string kind;  // empty where it was not looked up
-};
-
-// The template that was named by its id or its slug.
-ChosenTemplate choose_template(Context& context, const std::string& named) {
-    if (parse_uuid(named)) return {named, ""};
-    if (context.is_rehearsal())
-        return {fmt::format("id of {} in GET /api/v1/templates", named), ""};
-    std::vector<std::string> slugs;
-    std::string cursor;
-    do {
-        const Reading page(
-            context.api()
-                .get(fmt::format("/api/v1/templates?limit={}{}{}", templates_max,
-                                 cursor.empty() ? "" : "&cursor=", percent_encode(cursor)),
-                     Access::anyone)
-                .body);
-        for (const Reading::Place row : page.rows()) {
-            if (page.text("template_id", row) == named)
-                return {page.text("id", row), page.text("kind", row)};
-            slugs.push_back(page.text("template_id", row));
-        }
-        cursor = page.text("next_cursor");
-    } while (!cursor.empty());
-    const std::string meant = nearest(named, slugs);
-    throw Failure(Exit::not_found, fmt::format("there is no template '{}'; {}", named,
-                                               meant.empty() ? "see berth templates list"
-                                                             : "did you mean '" + meant + "'?"));
-}
+constexpr int quotes_max = 5;
 
 struct Wanted {
-    std::string quote_body;
-    std::optional<ChosenTemplate> chosen;  // empty: an image of one's own
-    std::optional<std::string> ssh_key;    // that was given
+    std::string quote_begin;  // its body, before the budget
+    std::string quote_end;    // and behind it
+    Micro budget;
+    std::optional<std::string> template_id;  // empty: an image of one's own
+    std::optional<std::string> ssh_key;      // that was given
+
+    std::string quote_body(Micro most) const {
+        return fmt::format("{},\"budget_micro\":\"{}\"{}}}", quote_begin, to_string(most),
+                           quote_end);
+    }
 };
 
 Wanted read_wanted(Context& context) {
@@ -68,39 +44,37 @@ Wanted read_wanted(Context& context) {
     if (given.has("template") == given.has("image"))
         throw Failure(Exit::usage, "berth rentals create needs either --template or --image");
     Wanted wanted;
+    wanted.budget = Micro{*budget};
     if (const auto key = given.find("ssh-key")) wanted.ssh_key = read_public_key(*key);
     std::string what;
     if (given.has("image")) {
         what = "\"image\":" + json_quoted(given.get("image"));
     } else {
-        wanted.chosen = choose_template(context, given.get("template"));
-        what = "\"template_id\":" + json_quoted(wanted.chosen->id);
+        const std::string named = given.get("template");
+        // A rehearsal asks nobody.
+        wanted.template_id = !context.is_rehearsal() || parse_uuid(named)
+                                 ? named
+                                 : fmt::format("id of {} in GET /api/v1/templates", named);
+        what = "\"template_id\":" + json_quoted(*wanted.template_id);
     }
-    wanted.quote_body =
-        fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{},\"budget_micro\":\"{}\"{}}}",
-                    json_quoted(given.get("offer")), what, *seconds, *budget,
-                    given.has("asset") ? ",\"asset\":" + json_quoted(given.get("asset")) : "");
+    wanted.quote_begin = fmt::format("{{\"offer_id\":{},{},\"duration_limit_s\":{}",
+                                     json_quoted(given.get("offer")), what, *seconds);
+    if (const auto asset = given.find("asset"))
+        wanted.quote_end = ",\"asset\":" + json_quoted(*asset);
     return wanted;
 }
 
-// Everything has a shell but the models. Of a template that was named by its id the server is
-// asked.
-bool has_shell(Context& context, const std::optional<ChosenTemplate>& chosen) {
-    if (!chosen) return true;
+// Everything has a shell but the models.
+bool has_shell(Context& context, const std::optional<std::string>& template_id) {
+    if (!template_id) return true;
     if (context.is_rehearsal()) return false;
-    const std::string kind =
-        !chosen->kind.empty()
-            ? chosen->kind
-            : Reading(context.api()
-                          .get("/api/v1/templates/" + percent_encode(chosen->id), Access::anyone)
-                          .body)
-                  .text("kind");
-    return kind != "model";
+    const std::string path = "/api/v1/templates/" + percent_encode(*template_id);
+    return Reading(context.api().get(path, Access::anyone).body).text("kind") != "model";
 }
 
 // The public key for the rental: the one that was given, else one's own where there is a shell.
 std::optional<std::string> ssh_key_for(Context& context, const Wanted& wanted) {
-    if (wanted.ssh_key || !has_shell(context, wanted.chosen)) return wanted.ssh_key;
+    if (wanted.ssh_key || !has_shell(context, wanted.template_id)) return wanted.ssh_key;
     const auto own = find_public_key();
     if (!own && context.is_rehearsal()) return std::nullopt;
     if (!own)
@@ -160,6 +134,17 @@ std::string progress_text(const rentals::Job& job) {
     return text;
 }
 
+// To whoever ends a wait: the rental does not end with it.
+std::string left_alone(const rentals::Job& job) {
+    const std::string id = to_string(job.job_id);
+    if (job.state > JobState::RUNNING)
+        return fmt::format("the wait has ended; the rental is {}", enum_name(job.state));
+    return fmt::format(
+        "the wait has ended, the rental has not: {}; berth rentals stop {}",
+        job.state == JobState::RUNNING ? "its meter runs" : "its meter runs as soon as it is ready",
+        id);
+}
+
 bool is_terminal(JobState state) {
     return state == JobState::STOPPED || state == JobState::FAILED || state == JobState::CLOSED;
 }
@@ -175,25 +160,6 @@ bool has_reached(JobState now, JobState wanted) {
     if (wanted == JobState::FAILED || now == JobState::FAILED) return false;
     if (wanted <= JobState::RUNNING) return now <= JobState::RUNNING && now > wanted;
     return now > wanted;
-}
-
-// The number of the last event there is: what is read afterwards is no older.
-std::string newest_event(Context& context) {
-    return Reading(context.api().get("/api/v1/events?limit=1").body).text("newest");
-}
-
-// Returns when something happened to the rental, or nothing did for a while; up to which event.
-std::string await_event(Context& context, const std::string& rental, const std::string& after,
-                        std::chrono::seconds left) {
-    const auto longest = context.console().err_is_terminal() ? progress_every : event_wait_max;
-    try {
-        const std::string path = fmt::format("/api/v1/events?subject={}&after={}&wait_s={}", rental,
-                                             after, std::min(left, longest).count());
-        return Reading(context.api().get(path).body).text("through");
-    } catch (const Failure& failure) {
-        if (failure.body.find("\"EVENTS_EXPIRED\"") == std::string::npos) throw;
-        return newest_event(context);
-    }
 }
 
 JobState wanted_state(Context& context) {
@@ -227,39 +193,97 @@ Failure with_key(const Failure& failure, const Uuid& key) {
     return {failure.exit, failure.message, line};
 }
 
-// Takes the quote that is asked for; of a dry run shows it.
-int reserve(Context& context, const Request& ask, const Wanted& wanted) {
-    const std::string quoted_body = context.api().send(ask).body;
-    const auto quote = read_answer<rentals::Quote>(quoted_body, "quote");
-    const std::string costs = cost_text(quote);
-    if (context.arguments().is_on("dry-run")) {
-        context.print_own(quoted_body, costs);
-        return 0;
-    }
-    const auto ssh_key = ssh_key_for(context, wanted);
-    if (!agrees(context, costs)) {
-        context.console().say("nothing was reserved");
-        return static_cast<int>(Exit::usage);
-    }
-    std::string accepted;
+// A second key that the first one gives: repeated with the first, the command asks the same again.
+Uuid key_beside(Uuid key) {
+    key.bytes.back() ^= 1;
+    return key;
+}
+
+struct Quoted {
+    std::string body;
+    rentals::Quote quote;
+};
+Quoted ask_quote(Context& context, const Request& ask) {
+    std::string body = context.api().send(ask).body;
+    auto quote = read_answer<rentals::Quote>(body, "quote");
+    return {std::move(body), std::move(quote)};
+}
+
+// A budget beyond what the duration can cost would only be held for nothing.
+Quoted ask_cheapest_quote(Context& context, Request ask, const Wanted& wanted) {
+    Quoted quoted = ask_quote(context, ask);
+    const rentals::Quote& first = quoted.quote;
+    if (first.estimated_total_micro >= first.budget_micro ||
+        first.estimated_total_micro <= Micro{0})
+        return quoted;
+    context.console().say(
+        fmt::format("{} can cost no more than {} {}: that is the budget, and not {}",
+                    duration_text(first.duration_limit_s.value),
+                    money_text(to_string(first.estimated_total_micro)), enum_name(first.asset),
+                    money_text(to_string(first.budget_micro))));
+    ask.body = wanted.quote_body(first.estimated_total_micro);
+    ask.idempotency_key = key_beside(*ask.idempotency_key);
+    return ask_quote(context, ask);
+}
+
+bool is_refused_with(const Failure& failure, std::string_view code) {
+    return failure.body.find(fmt::format("\"{}\"", code)) != std::string::npos;
+}
+
+// What happened to a reservation whose quote had run out.
+enum class Reserved { yes, no, quote_expired };
+
+Reserved reserve(Context& context, const Request& ask, const Quoted& quoted,
+                 const std::optional<std::string>& ssh_key) {
     try {
-        accepted = context.api()
-                       .send({.method = "POST",
-                              .path = "/api/v1/jobs",
-                              .body = job_body(context, to_string(*quote.quote_id.value), ssh_key),
-                              .idempotency_key = ask.idempotency_key})
-                       .body;
+        const std::string accepted =
+            context.api()
+                .send({.method = "POST",
+                       .path = "/api/v1/jobs",
+                       .body = job_body(context, to_string(*quoted.quote.quote_id.value), ssh_key),
+                       .idempotency_key = ask.idempotency_key})
+                .body;
+        context.remember_rental(Reading(accepted).text("job_id"));
+        context.print(accepted, "");
+        return Reserved::yes;
     } catch (const Failure& failure) {
-        const bool is_late = failure.body.find("\"QUOTE_EXPIRED\"") != std::string::npos;
-        if (!is_late) throw;
+        if (is_refused_with(failure, "INSUFFICIENT_FUNDS"))
+            throw with_shortage(context, failure, quoted.quote.budget_micro,
+                                enum_name(quoted.quote.asset));
+        if (!is_refused_with(failure, "QUOTE_EXPIRED")) throw;
+        if (!context.given_key()) return Reserved::quote_expired;
         throw Failure(failure.exit,
                       "the quote of this key ran out and nothing was reserved; "
                       "repeat it without --idempotency-key",
                       failure.body);
     }
-    context.remember_rental(Reading(accepted).text("job_id"));
-    context.print(accepted, "");
-    return 0;
+}
+
+// Quotes, shows, asks and reserves, and all of it again where the person thought longer than a
+// quote holds; only where the terms have changed is it asked again. Of a dry run it shows the
+// quote.
+int quote_and_reserve(Context& context, Request ask, const Wanted& wanted) {
+    std::string agreed;
+    for (int left = quotes_max;; --left) {
+        const Quoted quoted = ask_cheapest_quote(context, ask, wanted);
+        const std::string costs = cost_text(quoted.quote);
+        if (context.arguments().is_on("dry-run")) {
+            context.print_own(quoted.body, costs);
+            return 0;
+        }
+        const auto ssh_key = ssh_key_for(context, wanted);
+        if (costs != agreed && !agrees(context, costs)) {
+            context.console().say("nothing was reserved");
+            return static_cast<int>(Exit::usage);
+        }
+        agreed = costs;
+        const Reserved reserved = reserve(context, ask, quoted, ssh_key);
+        if (reserved == Reserved::yes) return 0;
+        if (left == 0)
+            throw Failure(Exit::conflict, "the quotes run out at once, and nothing was reserved");
+        context.console().say("the quote ran out meanwhile: here is another");
+        ask.idempotency_key = context.api().make_key();
+    }
 }
 
 }  // namespace
@@ -271,7 +295,7 @@ int create_rental(Context& context) {
     const Uuid key = context.given_key() ? *context.given_key() : api.make_key();
     Request ask{.method = "POST",
                 .path = is_dry ? "/api/v1/quotes?dry_run=true" : "/api/v1/quotes",
-                .body = wanted.quote_body,
+                .body = wanted.quote_body(wanted.budget),
                 .idempotency_key = key};
     if (context.is_rehearsal()) {
         context.rehearse(ask);
@@ -282,10 +306,10 @@ int create_rental(Context& context) {
                               .idempotency_key = key});
         return 0;
     }
-    if (is_dry || context.given_key()) return reserve(context, ask, wanted);
+    if (is_dry || context.given_key()) return quote_and_reserve(context, ask, wanted);
     tell_key(context, key);
     try {
-        return reserve(context, ask, wanted);
+        return quote_and_reserve(context, ask, wanted);
     } catch (const Failure& failure) {
         throw with_key(failure, key);
     }
@@ -302,9 +326,14 @@ int wait_for_rental(Context& context) {
     }
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(*seconds);
     std::string seen = newest_event(context);
+    std::optional<JobState> seen_state;
+    Notices notices(context, ask.path.substr(ask.path.rfind('/') + 1));
     while (true) {
         const std::string body = context.api().send(ask).body;
         const auto job = read_answer<rentals::Job>(body, "rental");
+        if (seen_state != job.state) context.console().say_if_killed(left_alone(job));
+        seen_state = job.state;
+        notices.say(job);
         context.console().progress(progress_text(job));
         if (has_reached(job.state, wanted)) {
             context.console().progress("");
@@ -335,7 +364,9 @@ int wait_for_rental(Context& context) {
                           fmt::format("after {} the rental is still {}", duration_text(*seconds),
                                       progress_text(job)));
         }
-        seen = await_event(context, to_string(job.job_id), seen, left);
+        seen = await_event(
+            context, to_string(job.job_id), seen,
+            context.console().err_is_terminal() ? std::min(left, progress_every) : left);
     }
 }
 

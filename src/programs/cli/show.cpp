@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/bytes.hpp"
+#include "base/ids.hpp"
 #include "base/letters.hpp"
 #include "base/money.hpp"
 #include "base/time.hpp"
 #include "cli/console.hpp"
+#include "cli/flags.hpp"
 
 namespace berth::cli {
 namespace {
@@ -20,16 +23,19 @@ constexpr std::size_t columns_made_max = 7;
 struct Column {
     std::string head;
     std::string member;
+    bool is_optional = false;  // "?HEAD=member": there only if a row has it
 };
 
 std::vector<Column> parse_columns(std::string_view text) {
     std::vector<Column> columns;
     while (!text.empty()) {
         const std::size_t space = std::min(text.find(' '), text.size());
-        const std::string_view one = text.substr(0, space);
+        std::string_view one = text.substr(0, space);
+        const bool is_optional = one.starts_with('?');
+        if (is_optional) one.remove_prefix(1);
         const std::size_t equals = one.find('=');
         columns.push_back(
-            {std::string(one.substr(0, equals)), std::string(one.substr(equals + 1))});
+            {std::string(one.substr(0, equals)), std::string(one.substr(equals + 1)), is_optional});
         text.remove_prefix(std::min(space + 1, text.size()));
     }
     return columns;
@@ -37,6 +43,7 @@ std::vector<Column> parse_columns(std::string_view text) {
 
 // Values are shown with their unit, so that a name need not say it too; the flags do likewise.
 std::string without_unit(std::string_view member) {
+    if (member.ends_with("_per_s")) return std::string(member.substr(0, member.size() - 6)) + "/s";
     for (const std::string_view unit :
          {"_micro_per_hour", "_micro_per_gpu_hour", "_micro", "_bytes", "_ms", "_s"})
         if (member.ends_with(unit))
@@ -48,6 +55,7 @@ std::string without_unit(std::string_view member) {
 
 std::string upper(std::string_view member) {
     std::string head = without_unit(member);
+    if (head.ends_with("/s")) return head;
     std::transform(head.begin(), head.end(), head.begin(),
                    [](char c) { return c == '_' ? ' ' : to_upper(c); });
     return head;
@@ -115,28 +123,93 @@ std::string shortened(std::string_view text, std::size_t to) {
     return out + "…";
 }
 
-// How many of the columns a line has room for. The last of them is made narrower if that is enough
-// to tell something; the first is always there.
-std::size_t fit_columns(const std::vector<Column>& columns, std::vector<std::size_t>& widths,
-                        std::size_t room) {
-    constexpr std::size_t gap = 2;
-    constexpr std::size_t least = 10;
-    std::size_t used = widths.empty() ? 0 : widths[0];
-    for (std::size_t c = 1; c < columns.size(); ++c) {
-        if (room == 0 || used + gap + widths[c] <= room) {
-            used += gap + widths[c];
-            continue;
+using Cells = std::vector<std::vector<std::string>>;
+
+bool is_money(const Column& column) { return column.member.find("_micro") != std::string::npos; }
+
+// Ids lose what they are told apart without: any command takes the rest.
+void shorten_ids(Cells& cells, std::size_t column) {
+    constexpr std::size_t least = 8;
+    std::size_t common = 0;
+    for (std::size_t i = 1; i < cells.size(); ++i) {
+        const std::string& id = cells[i][column];
+        if (id != nothing && !parse_uuid(id)) return;
+        for (std::size_t j = 1; j < i; ++j) {
+            const std::string& other = cells[j][column];
+            if (id == other) continue;
+            const auto end = std::mismatch(id.begin(), id.end(), other.begin(), other.end());
+            common = std::max(common, static_cast<std::size_t>(end.first - id.begin()));
         }
-        if (is_numeric(columns[c].member) || used + gap + least > room) return c;
-        widths[c] = room - used - gap;
-        return c + 1;
     }
-    return columns.size();
+    const std::size_t length = std::max(least, common + 1);
+    for (std::size_t i = 1; i < cells.size(); ++i)
+        if (cells[i][column].size() > length) cells[i][column].resize(length);
 }
 
-std::string table_of(const Reading& answer, const std::vector<Column>& columns,
+constexpr std::size_t column_gap = 2;
+
+std::size_t line_width(const std::vector<std::size_t>& widths,
+                       const std::vector<std::size_t>& shown) {
+    std::size_t sum = 0;
+    for (const std::size_t c : shown) sum += widths[c] + column_gap;
+    return sum == 0 ? 0 : sum - column_gap;
+}
+
+// Which columns a line has room for. They stand in the order of their importance, but for the
+// price, the first money of a line, which stays; the last one is made narrower if that is enough to
+// tell something.
+std::vector<std::size_t> fit_columns(const std::vector<Column>& columns,
+                                     std::vector<std::size_t>& widths, std::size_t room) {
+    constexpr std::size_t least = 10;
+    std::vector<std::size_t> shown(columns.size());
+    std::iota(shown.begin(), shown.end(), std::size_t{0});
+    const auto price = static_cast<std::size_t>(
+        std::find_if(columns.begin(), columns.end(), is_money) - columns.begin());
+    while (room > 0 && line_width(widths, shown) > room) {
+        const auto last = std::find_if(shown.rbegin(), shown.rend(),
+                                       [&](const std::size_t c) { return c > 0 && c != price; });
+        if (last == shown.rend()) break;
+        const std::size_t over = line_width(widths, shown) - room;
+        if (!is_numeric(columns[*last].member) && widths[*last] >= over + least) {
+            widths[*last] -= over;
+            break;
+        }
+        shown.erase(std::next(last).base());
+    }
+    return shown;
+}
+
+std::string line_of(const std::vector<std::string>& cells, const std::vector<Column>& columns,
+                    const std::vector<std::size_t>& widths, const std::vector<std::size_t>& shown,
+                    const Look& look, bool is_head) {
+    std::string line;
+    for (const std::size_t c : shown) {
+        const bool is_last = c == shown.back();
+        const bool right = is_numeric(columns[c].member);
+        std::string cell =
+            padded(shortened(cells[c], widths[c]), is_last && !right ? 0 : widths[c], right);
+        const std::string_view colour = is_head ? "\033[1m" : colour_of(cells[c]);
+        if (look.colours && !colour.empty()) cell = std::string(colour) + cell + "\033[0m";
+        line += cell + (is_last ? "" : std::string(column_gap, ' '));
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    return line + "\n";
+}
+
+std::vector<Column> without_missing(const Reading& answer, std::vector<Column> columns,
+                                    const std::vector<Reading::Place>& rows) {
+    std::erase_if(columns, [&](const Column& column) {
+        return column.is_optional && std::none_of(rows.begin(), rows.end(), [&](const auto row) {
+                   return answer.find(column.member, row).has_value();
+               });
+    });
+    return columns;
+}
+
+std::string table_of(const Reading& answer, const std::vector<Column>& wished,
                      const std::vector<Reading::Place>& rows, const Look& look) {
-    std::vector<std::vector<std::string>> cells(1);
+    const std::vector<Column> columns = without_missing(answer, wished, rows);
+    Cells cells(1);
     for (const Column& column : columns) cells[0].push_back(column.head);
     for (const Reading::Place row : rows) {
         cells.emplace_back();
@@ -144,28 +217,28 @@ std::string table_of(const Reading& answer, const std::vector<Column>& columns,
             cells.back().push_back(cell_text(answer, column.member, row));
     }
     std::vector<std::size_t> widths(columns.size());
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-        if (columns[c].member.find("_micro") != std::string::npos) align_decimals(cells, c);
-        for (const auto& line : cells) widths[c] = std::max(widths[c], width(line[c]));
+    const auto measure = [&] {
+        for (std::size_t c = 0; c < columns.size(); ++c) {
+            widths[c] = 0;
+            for (const auto& line : cells) widths[c] = std::max(widths[c], width(line[c]));
+        }
+    };
+    for (std::size_t c = 0; c < columns.size(); ++c)
+        if (is_money(columns[c])) align_decimals(cells, c);
+    measure();
+    std::vector<std::size_t> all(columns.size());
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    if (look.width > 0 && line_width(widths, all) > look.width) {
+        for (const std::size_t c : all) shorten_ids(cells, c);
+        measure();
     }
     const std::vector<std::size_t> wanted = widths;
-    const std::size_t shown = fit_columns(columns, widths, look.width);
-    if (look.is_cut != nullptr && (shown < columns.size() || widths != wanted)) *look.is_cut = true;
+    const auto shown = fit_columns(columns, widths, look.width);
+    if (look.is_cut != nullptr && (shown.size() < columns.size() || widths != wanted))
+        *look.is_cut = true;
     std::string out;
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-        std::string line;
-        for (std::size_t c = 0; c < shown; ++c) {
-            const bool is_last = c + 1 == shown;
-            const bool right = is_numeric(columns[c].member);
-            std::string cell =
-                padded(shortened(cells[i][c], widths[c]), is_last && !right ? 0 : widths[c], right);
-            const std::string_view colour = i == 0 ? "\033[1m" : colour_of(cells[i][c]);
-            if (look.colours && !colour.empty()) cell = std::string(colour) + cell + "\033[0m";
-            line += cell + (is_last ? "" : "  ");
-        }
-        while (line.ends_with(' ')) line.pop_back();
-        out += line + "\n";
-    }
+    for (std::size_t i = 0; i < cells.size(); ++i)
+        out += line_of(cells[i], columns, widths, shown, look, i == 0);
     return out;
 }
 
@@ -195,9 +268,19 @@ bool has_column(const std::vector<Column>& columns, std::string_view member) {
                        [&](const Column& column) { return column.member == member; });
 }
 
+// What is known of the lists inside an answer.
+struct Within {
+    std::string_view list = {};  // the one with these columns
+    std::vector<Column> columns = {};
+    std::size_t room = 0;  // for their lines; 0: anything
+};
+
 // A list inside an answer: things are a table of what at least one of them has.
 void add_list(const Reading& answer, const std::string& name, Reading::Place list,
-              std::vector<Line>& lines) {
+              const Within& within, std::vector<Line>& lines) {
+    if (const auto rows = answer.items(list); name == within.list && !rows.empty())
+        return add_text(name, table_of(answer, within.columns, rows, {.width = within.room}),
+                        lines);
     const auto items = answer.items(list);
     std::vector<Column> columns;
     std::vector<Reading::Place> rows;
@@ -219,19 +302,19 @@ void add_list(const Reading& answer, const std::string& name, Reading::Place lis
     if (items.empty() || (columns.empty() && answer.is_object(items[0])))
         lines.push_back({name, std::string(nothing)});
     else if (!columns.empty())
-        add_text(name, table_of(answer, columns, rows, {}), lines);
+        add_text(name, table_of(answer, columns, rows, {.width = within.room}), lines);
 }
 
 void add_lines(const Reading& answer, Reading::Place object, const std::string& before,
-               std::vector<Line>& lines) {
+               const Within& within, std::vector<Line>& lines) {
     for (const auto& [name, value] : answer.members(object)) {
         const std::string full = before + (answer.is_object(value) || answer.is_array(value)
                                                ? printable(name)
                                                : printable(without_unit(name)));
         if (answer.is_object(value)) {
-            add_lines(answer, value, full + ".", lines);
+            add_lines(answer, value, full + ".", within, lines);
         } else if (answer.is_array(value)) {
-            add_list(answer, full, value, lines);
+            add_list(answer, full, value, within, lines);
         } else if (const std::string text = answer.text(value); text.find('\n') != text.npos) {
             add_text(full, text, lines);
         } else {
@@ -240,11 +323,21 @@ void add_lines(const Reading& answer, Reading::Place object, const std::string& 
     }
 }
 
-std::string members_of(const Reading& answer) {
+std::string members_of(const Reading& answer, std::string_view columns, const Look& look) {
+    constexpr std::size_t room_min = 30;
+    Within within{.list = look.inner, .columns = parse_columns(columns)};
     std::vector<Line> lines;
-    add_lines(answer, Reading::root, "", lines);
     std::size_t widest = 0;
+    const auto read = [&] {
+        lines.clear();
+        add_lines(answer, Reading::root, "", within, lines);
+    };
+    read();
     for (const Line& line : lines) widest = std::max(widest, width(line.name));
+    if (look.width > 0) {
+        within.room = std::max(room_min, look.width - std::min(look.width, widest + column_gap));
+        read();
+    }
     std::string out;
     std::string last;
     for (const Line& line : lines) {
@@ -289,6 +382,18 @@ std::string gib_text(std::string_view bytes) {
     return fmt::format("{:.1f} GiB", static_cast<double>(*count) / (1 << 30));
 }
 
+// A card has a little less than it is sold with, or as much in GiB.
+std::string card_text(std::string_view bytes) {
+    constexpr std::int64_t sold_with_gb[] = {2,  3,   4,   6,   8,   10,  11, 12, 16,
+                                             20, 24,  32,  40,  48,  64,  72, 80, 94,
+                                             96, 128, 141, 180, 192, 256, 288};
+    const auto count = parse_decimal(bytes);
+    if (!count) return std::string(bytes);
+    for (const std::int64_t gb : sold_with_gb)
+        if (*count <= gb << 30 && *count >= gb * 970'000'000) return fmt::format("{} GB", gb);
+    return gib_text(bytes);
+}
+
 std::string duration_text(std::int64_t seconds) {
     const auto of = [&](std::int64_t unit, char name, std::int64_t part, char part_name) {
         const std::int64_t rest = seconds % unit / part;
@@ -312,8 +417,10 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
         return fmt::format("{} {}{}", money_text(text), asset.empty() ? "USDC" : printable(asset),
                            name.ends_with("_hour") ? "/h" : "");
     }
+    if (name == "vram_bytes") return card_text(text);
     if (name.ends_with("_bytes")) return gib_text(text);
-    const auto number = parse_decimal(text);
+    const bool is_rate = name.ends_with("_per_s");
+    const auto number = is_rate ? std::nullopt : parse_decimal(text);
     if (number && name.ends_with("_bps"))
         return fmt::format("{:.2f} %", static_cast<double>(*number) / 100);
     if (number && name.ends_with("_s")) return duration_text(*number);
@@ -330,6 +437,8 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
     if (const std::size_t point = text.find('.');
         point != text.npos && text.size() > point + 3 && is_decimal_fraction(text))
         return fmt::format("{:.2f}", std::stod(text));
+    if (name == "filter")  // as it is typed
+        return "--" + std::string(present_name(flag_of_member(printable(text))));
     if (text == "true") return "yes";
     if (text == "false") return "no";
     if (parse_rfc3339(text)) return text.substr(0, 10) + " " + text.substr(11, 8);
@@ -340,7 +449,7 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
 
 std::string to_table(const Reading& answer, std::string_view columns, const Look& look) {
     const auto list = answer.find(look.rows.empty() ? "items" : look.rows);
-    if (!list || !answer.is_array(*list)) return members_of(answer);
+    if (!list || !answer.is_array(*list)) return members_of(answer, columns, look);
     const auto rows = answer.items(*list);
     if (rows.empty()) return "";
     const auto named = parse_columns(columns);

@@ -10,8 +10,14 @@ namespace berth::cli {
 
 int create_rental(Context& context);
 int wait_for_rental(Context& context);
+int show_logs(Context& context);
+int show_top(Context& context);
+// What of the last lines is new.
+std::string_view added_to_log(std::string_view before, std::string_view now);
 int chat(Context& context);
 int open_shell(Context& context);
+int copy_files(Context& context);
+int forward_ports(Context& context);
 int open_endpoint(Context& context);  // in a browser
 int list_machines(Context& context);
 int edit_offers(Context& context);
@@ -39,6 +45,7 @@ inline constexpr auto event_flags = std::to_array<OwnFlag>({
     {"limit", "NUMBER", "how many at most, without --follow", "20"},
 });
 
+int show_status(Context& context);
 int check_everything(Context& context);  // berth doctor
 int call_api(Context& context);
 int verify_receipt(Context& context);

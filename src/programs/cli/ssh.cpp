@@ -4,9 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "base/letters.hpp"
+#include "base/money.hpp"
 #include "base/program.hpp"
+#include "cli/notice.hpp"
 #include "cli/special.hpp"
 #include "cli/ssh_key.hpp"
 #include "crypto/hash.hpp"
@@ -41,49 +45,153 @@ std::string known_host(std::string_view lines, std::string_view fingerprint) {
     return "";
 }
 
-}  // namespace
-
-int open_shell(Context& context) {
-    const std::string rental = context.rental(0);
-    const Request ask{.path = "/api/v1/jobs/" + percent_encode(rental) + "/access"};
-    if (context.is_rehearsal()) {
-        context.rehearse(ask);
-        return 0;
-    }
-    const Reading access(context.api().send(ask).body);
+// The way into a rental, its host key checked.
+struct Way {
     std::string host;
     std::string port;
+    std::string login;
+    std::string known_hosts;
+
+    // Of ssh and scp, which call the port differently.
+    std::vector<std::string> options(std::string_view port_flag) const {
+        return {std::string(port_flag),     port, "-o", "UserKnownHostsFile=" + known_hosts, "-o",
+                "StrictHostKeyChecking=yes"};
+    }
+};
+
+Request ask_way(const std::string& rental) {
+    return {.path = "/api/v1/jobs/" + percent_encode(rental) + "/access"};
+}
+
+Way find_way(Context& context, const std::string& rental) {
+    const Reading access(context.api().send(ask_way(rental)).body);
+    Way way;
     if (const auto endpoints = access.find("endpoints")) {
         for (const Reading::Place each : access.items(*endpoints)) {
             if (access.text("kind", each) != "ssh") continue;
-            host = access.text("external_host", each);
-            port = access.text("external_port", each);
+            way.host = access.text("external_host", each);
+            way.port = access.text("external_port", each);
         }
     }
     const std::string command = access.text("ssh_command");
     const std::size_t at = command.rfind('@');
-    if (host.empty() || at == std::string::npos)
+    if (way.host.empty() || at == std::string::npos)
         throw Failure(Exit::conflict, "this rental has no shell; see berth rentals access");
     const std::size_t before = command.rfind(' ', at);
-    const std::string login = command.substr(before + 1, at - before - 1);
-    check_word(host, "host");
-    check_word(port, "port");
-    check_word(login, "login");
+    way.login = command.substr(before + 1, at - before - 1);
+    check_word(way.host, "host");
+    check_word(way.port, "port");
+    check_word(way.login, "login");
     const ProgramEnd shown =
-        run_program({.arguments = {"ssh-keyscan", "-T", "10", "-p", port, host}});
+        run_program({.arguments = {"ssh-keyscan", "-T", "10", "-p", way.port, way.host}});
     const std::string known = known_host(shown.output, access.text("ssh_host_key_fingerprint"));
     if (known.empty())
         throw Failure(Exit::network,
                       "the machine cannot be reached by SSH, or shows another host "
                       "key than the service knows; nothing was sent to it");
-    const std::string file = context.profiles().folder() + "/known_hosts/" + rental;
-    write_private(file, known);
-    const std::string known_option = "UserKnownHostsFile=" + file;
+    way.known_hosts = context.profiles().folder() + "/known_hosts/" + rental;
+    write_private(way.known_hosts, known);
+    return way;
+}
+
+[[noreturn]] void become(Context& context, const std::string& program,
+                         const std::vector<std::string>& words) {
     context.console().flush();
-    ::execlp("ssh", "ssh", "-p", port.c_str(), "-o", known_option.c_str(), "-o",
-             "StrictHostKeyChecking=yes", "-l", login.c_str(), host.c_str(),
-             static_cast<char*>(nullptr));
-    throw Failure(Exit::unexpected, "ssh cannot be started: is openssh-client installed?");
+    std::string name = program;
+    std::vector<char*> list{name.data()};
+    std::vector<std::string> kept = words;
+    for (std::string& word : kept) list.push_back(word.data());
+    list.push_back(nullptr);
+    ::execvp(list[0], list.data());
+    throw Failure(Exit::unexpected, program + " cannot be started: is openssh-client installed?");
+}
+
+// The operand that names a rental, where the first one does; the last one that was made otherwise.
+std::string leading_rental(Context& context, std::size_t& used) {
+    const auto& words = context.arguments().operands;
+    used = !words.empty() && parse_uuid(words[0]) ? 1 : 0;
+    return used == 1 ? words[0] : context.rental(words.size());
+}
+
+// "8888", or "9000:8888" where here it is another.
+std::string forwarding(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const std::string here = text.substr(0, colon);
+    const std::string there = colon == text.npos ? here : text.substr(colon + 1);
+    for (const std::string& port : {here, there}) {
+        const auto number = parse_decimal(port);
+        if (!number || *number < 1 || *number > 65'535)
+            throw Failure(Exit::usage,
+                          fmt::format("{}: must be a port such as 8888, or 9000:8888 for port 9000 "
+                                      "here and 8888 in the rental",
+                                      printable(text)));
+    }
+    return fmt::format("127.0.0.1:{}:localhost:{}", here, there);
+}
+
+}  // namespace
+
+int open_shell(Context& context) {
+    const std::string rental = context.rental(0);
+    if (context.is_rehearsal()) {
+        context.rehearse(ask_way(rental));
+        return 0;
+    }
+    const Way way = find_way(context, rental);
+    auto words = way.options("-p");
+    words.insert(words.end(), {"-l", way.login, way.host});
+    watch_beside(context, rental);
+    become(context, "ssh", words);
+}
+
+int copy_files(Context& context) {
+    std::size_t used = 0;
+    const std::string rental = leading_rental(context, used);
+    if (context.is_rehearsal()) {
+        context.rehearse(ask_way(rental));
+        return 0;
+    }
+    const auto& given = context.arguments().operands;
+    const auto is_there = [](const std::string& place) { return place.starts_with(':'); };
+    if (given.size() < used + 2 ||
+        std::none_of(given.begin() + static_cast<std::ptrdiff_t>(used), given.end(), is_there))
+        throw Failure(
+            Exit::usage,
+            "berth rentals cp needs what to copy and where to; what begins with ':' is in "
+            "the rental: berth rentals cp :results.csv .");
+    const Way way = find_way(context, rental);
+    auto words = way.options("-P");
+    words.insert(words.end(), {"-r", "--"});
+    const bool is_v6 = way.host.find(':') != way.host.npos;
+    const std::string place = way.login + "@" + (is_v6 ? "[" + way.host + "]" : way.host);
+    for (std::size_t i = used; i < given.size(); ++i)
+        words.push_back(is_there(given[i]) ? place + given[i] : given[i]);
+    become(context, "scp", words);
+}
+
+int forward_ports(Context& context) {
+    std::size_t used = 0;
+    const std::string rental = leading_rental(context, used);
+    if (context.is_rehearsal()) {
+        context.rehearse(ask_way(rental));
+        return 0;
+    }
+    const auto& given = context.arguments().operands;
+    if (given.size() == used)
+        throw Failure(Exit::usage,
+                      "berth rentals forward needs a port of the rental, such as 8888");
+    std::vector<std::string> ways;
+    for (std::size_t i = used; i < given.size(); ++i) ways.push_back(forwarding(given[i]));
+    const Way way = find_way(context, rental);
+    auto words = way.options("-p");
+    words.insert(words.end(), {"-N", "-o", "ExitOnForwardFailure=yes"});
+    for (const std::string& each : ways) {
+        words.insert(words.end(), {"-L", each});
+        context.console().say(fmt::format("{} until Ctrl-C", each));
+    }
+    words.insert(words.end(), {"-l", way.login, way.host});
+    watch_beside(context, rental);
+    become(context, "ssh", words);
 }
 
 }  // namespace berth::cli

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include "base/log.hpp"
@@ -34,6 +37,11 @@ Statement statement_of(const db::CensusQuestion& question) {
                 "SELECT {{}} FROM (SELECT {0} AS label, {1} AS amount FROM {2}{3} GROUP BY {0}) "
                 "AS counted",
                 question.by, question.amount, question.from, where))};
+}
+
+std::vector<std::string> labels_of(const db::CensusQuestion& question) {
+    std::istringstream words{std::string(question.labels)};
+    return {std::istream_iterator<std::string>(words), {}};
 }
 
 // Made once: the text of a statement lives as long as the program.
@@ -98,12 +106,21 @@ void Census::loop() {
 void Census::count() {
     std::map<std::string, std::vector<api::Metrics::Sample>> counted;
     for (const Statement& one : statements()) {
+        auto& samples = counted[std::string(one.question.name)];
+        for (std::string& label : labels_of(one.question)) samples.push_back({std::move(label), 0});
         const auto groups = database_.read([&](db::Transaction& tx) {
             return one.question.at_time ? tx.fetch(one.sql, clock_.now()) : tx.fetch(one.sql);
         });
-        for (const Group& group : groups)
-            counted[std::string(one.question.name)].push_back(
-                {group.label, static_cast<double>(group.amount)});
+        for (const Group& group : groups) {
+            const auto known = std::find_if(samples.begin(), samples.end(), [&](const auto& each) {
+                return each.label == group.label;
+            });
+            const auto amount = static_cast<double>(group.amount);
+            if (known == samples.end())
+                samples.push_back({group.label, amount});
+            else
+                known->value = amount;
+        }
     }
     const std::lock_guard lock(mutex_);
     counted_ = std::move(counted);

@@ -77,6 +77,18 @@ Bytes read_secret(const std::string& path) {
     return *secret;
 }
 
+// What was sealed is readable by this key alone. Beside another key it was there and is lost: one
+// that is made anew would open nothing, and would stand where the old one is to be put back. It is
+// the first that is made, so that of two servers that start at once neither sees the others alone.
+void refuse_lost_seal(const std::string& folder) {
+    const auto is_there = [&](std::string_view name) {
+        return std::filesystem::exists(fmt::format("{}/{}", folder, name));
+    };
+    if (is_there(seal_file) || (!is_there(cursor_file) && !is_there(code_file))) return;
+    refuse(fmt::format("{}/{}", folder, seal_file),
+           "is missing, and none is made in its place: put it back from the backup of the folder");
+}
+
 std::string file_name(std::string_view name, std::string_view suffix) {
     return std::string(name).append(suffix);
 }
@@ -101,6 +113,8 @@ std::optional<std::string> find_fingerprint(db::Database& database, std::string_
 const std::span<const db::Migration> secrets_migrations = history;
 
 Secrets load_secrets(const std::string& folder, Random& random) {
+    refuse_lost_seal(folder);
+    load_secret(folder, std::string(seal_file), random);  // before the others: see above
     Secrets secrets{load_secret(folder, std::string(cursor_file), random),
                     load_secret(folder, std::string(code_file), random),
                     load_secret(folder, std::string(seal_file), random),

@@ -7245,6 +7245,8 @@ export interface components {
             host_id?: string;
             /** @description What the host told of its GPUs during the rental, the latest 20; only where one job is shown. */
             health_events?: components["schemas"]["HealthShown"][];
+            /** @description What the machine's GPUs do, as it last told during the rental; only where one running job is shown, and left out while nothing was told. */
+            cards?: components["schemas"]["GpuTelemetry"][];
             /** @description What was rented, also once the offer is gone; left out of older jobs. */
             machine?: components["schemas"]["MachineOfJob"];
             /** @description For how long it was not billed because its gate did not carry it; left out where the host is reached directly. */

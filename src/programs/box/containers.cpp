@@ -1,0 +1,124 @@
+#include "box/containers.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/program.hpp"
+#include "box/market.hpp"
+#include "http/tls_key.hpp"
+
+namespace berth::box {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* tools[] = {"podman", "runc", "nft",   "iptables",        "ip", "mkfs.ext4",
+                                 "sshd",   "bwrap", "docker-registry", "busybox"};
+
+bool is_in_path(std::string_view program) {
+    std::istringstream path(std::string(std::getenv("PATH")) + ":/usr/sbin:/sbin");
+    for (std::string folder; std::getline(path, folder, ':');)
+        if (::access(fmt::format("{}/{}", folder, program).c_str(), X_OK) == 0) return true;
+    return false;
+}
+
+ProgramEnd run_or_throw(Words words) {
+    ProgramEnd end =
+        run_program({.arguments = std::move(words), .deadline = std::chrono::minutes(2)});
+    if (!end.ok()) throw std::runtime_error("the image with a shell: " + end.output + end.errors);
+    return end;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+}
+
+// sshd trusts no folder that others than root can change.
+std::string foreign_folder(const fs::path& folder) {
+    for (fs::path at = fs::absolute(folder);; at = at.parent_path()) {
+        struct stat facts {};
+        const bool is_there = ::stat(at.c_str(), &facts) == 0;
+        if (is_there && (facts.st_uid != 0 || (facts.st_mode & 022) != 0)) return at.string();
+        if (at == at.parent_path()) return "";
+    }
+}
+
+}  // namespace
+
+std::string why_no_containers(const std::string& folder) {
+    if (::geteuid() != 0) return "it takes root";
+    std::string missing;
+    for (const char* program : tools)
+        if (!is_in_path(program)) missing += (missing.empty() ? "" : ", ") + std::string(program);
+    if (!missing.empty()) return "there is no " + missing;
+    if (::access("/dev/loop-control", W_OK) != 0) return "there are no loop devices";
+    if (const std::string other = foreign_folder(folder); !other.empty())
+        return other + " can be changed by others than root";
+    const ProgramEnd apart = run_program(
+        {.arguments = {"unshare", "--mount", "--net", "--pid", "--fork", "nft", "list", "tables"}});
+    return apart.ok() ? "" : "this machine makes no namespaces, or has no nftables";
+}
+
+Words ShellImage::registry() {
+    fs::create_directories(folder_);
+    http::make_self_signed(folder_ + "/tls.crt", folder_ + "/tls.key");
+    write_file(folder_ + "/registries.conf",
+               fmt::format("[[registry]]\nlocation = \"registry.box:{}\"\ninsecure = true\n", port_));
+    write_file(folder_ + "/config.yml",
+               fmt::format("version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n"
+                           "    rootdirectory: {0}/blobs\nhttp:\n  addr: 127.0.0.1:{1}\n"
+                           "  tls:\n    certificate: {0}/tls.crt\n    key: {0}/tls.key\n",
+                           folder_, port_));
+    ::setenv("CONTAINERS_REGISTRIES_CONF", (folder_ + "/registries.conf").c_str(), 1);
+    return {"/usr/bin/docker-registry", "serve", folder_ + "/config.yml"};
+}
+
+// In a store of its own, which is not kept.
+Words ShellImage::podman(const Words& words) const {
+    Words all{"podman",   "--root", folder_ + "/store", "--runroot",        folder_ + "/run",
+              "--tmpdir", folder_ + "/tmp", "--runtime", "runc", "--cgroup-manager", "cgroupfs"};
+    all.insert(all.end(), words.begin(), words.end());
+    return all;
+}
+
+void ShellImage::make() {
+    if (!read_private(folder_ + "/digest").empty()) return;
+    const std::string root = folder_ + "/root";
+    fs::remove_all(root);
+    for (const char* each : {"/bin", "/etc", "/work", "/cache", "/tmp", "/run", "/var"})
+        fs::create_directories(root + each);
+    fs::permissions(root + "/tmp", fs::perms::all | fs::perms::sticky_bit);
+    fs::copy("/bin/busybox", root + "/bin/busybox");
+    std::istringstream applets(run_or_throw({"busybox", "--list"}).output);
+    for (std::string name; applets >> name;)
+        if (!fs::exists(root + "/bin/" + name)) fs::create_symlink("busybox", root + "/bin/" + name);
+    const std::string tar = folder_ + "/image.tar";
+    run_or_throw({"tar", "-C", root, "--owner=0", "--group=0", "--mode=go+rX", "-cf", tar, "."});
+    run_or_throw(podman({"import", "--quiet", "--change", "ENV PATH=/bin", "--change",
+                         R"(CMD ["/bin/sleep","infinity"])", tar, "localhost/shell:1"}));
+    const std::string digest = folder_ + "/digest.made";
+    run_or_throw(podman({"push", "--quiet", "--tls-verify=false", "--digestfile", digest,
+                         "localhost/shell:1",
+                         fmt::format("docker://127.0.0.1:{}/shell:1", port_)}));
+    run_program({.arguments = podman({"rmi", "--all", "--force"})});
+    run_program({.arguments = {"umount", folder_ + "/store/overlay"}});
+    for (const std::string& each : {root, tar, folder_ + "/store"}) fs::remove_all(each);
+    write_private(folder_ + "/digest", read_private(digest));
+}
+
+std::string ShellImage::name() const {
+    return fmt::format("registry.box:{}/shell@{}", port_, read_private(folder_ + "/digest"));
+}
+
+std::string ShellImage::allowed_registry() const {
+    return fmt::format("registry.box:{0}=127.0.0.1:{0}", port_);
+}
+
+}  // namespace berth::box
