@@ -241,8 +241,9 @@ JobRow job_of(api::Call& call, const QuoteRow& quote,
     return job;
 }
 
-// Containers have a way in; those of a host whose cards are simulated come in as their tier says.
-bool gives_ssh(const machines::Machine& machine) {
+// A machine whose cards are simulated may run real containers, and has a way in then: it is given the
+// key, and nobody insists that it opens one.
+bool may_give_ssh(const machines::Machine& machine) {
     using machines::RuntimeKind;
     return machine.runtime_kind == RuntimeKind::container ||
            (machine.runtime_kind == RuntimeKind::simulated &&
@@ -364,7 +365,8 @@ JobAccepted Quotes::reserve(api::Call& call, const NewJob& request) const {
     const std::string key = crypto::make_token(issued::endpoint_key, call.random);
     JobRow job = job_of(call, *quote, form, machine);
     job.terms.job_id = job.live.job_id = job_id;
-    job.terms.has_ssh = request.ssh_public_key.has_value() && gives_ssh(machine);
+    job.terms.has_ssh = request.ssh_public_key.has_value() &&
+                        machine.runtime_kind == machines::RuntimeKind::container;
     job.terms.endpoint_key = seal_endpoint_key(parts_.sealer, job_id, key, call.random);
     const auto due = next_due(job, Time{});
     job.live.deadline_at = due ? std::optional(due->at) : std::nullopt;
@@ -410,7 +412,8 @@ void Quotes::queue_start(api::Call& call, const machines::Machine& machine, cons
     }
     payload.readiness_path = terms.readiness_path;
     payload.gpu_count = {machine.gpu_count.value_or(0)};
-    if (terms.has_ssh) payload.ssh_public_key = request.ssh_public_key->value;
+    if (request.ssh_public_key && may_give_ssh(machine))
+        payload.ssh_public_key = request.ssh_public_key->value;
     payload.endpoint_api_key = endpoint_key;
     if (form && form->gated && request.use_hub_token.value_or(false)) {
         payload.hub_token = parts_.integrations.hub_token(call.tx(), terms.renter_id);

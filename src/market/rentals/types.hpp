@@ -342,8 +342,7 @@ constexpr auto wire_docs(const Job*) {
          "shown."},
         {"cards",
          "What the machine's GPUs do, as it last told during the rental; only where one running "
-         "job "
-         "is shown, and left out while nothing was told."},
+         "job is shown, and left out while nothing was told."},
         {"machine", "What was rented, also once the offer is gone; left out of older jobs."},
         {"has_model_endpoint", "Whether the relay can reach a model in it.", "false"},
         {"retrieval_until", "Until when files can be fetched; null where there is no such time.",
