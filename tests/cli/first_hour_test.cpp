@@ -97,7 +97,8 @@ TEST_F(FirstHour, TheBudgetIsNoMoreThanTheDurationCanCost) {
     *std::find(words.begin(), words.end(), "1") = "9";
     const Printed dry = shell.run(words);
     EXPECT_EQ(dry.status, 0) << dry.err;
-    EXPECT_SAYS(dry.err, "1h can cost no more than 3.6000 USDC: that is the budget, and not 9.0000");
+    EXPECT_SAYS(dry.err,
+                "1h can cost no more than 3.6000 USDC: that is the budget, and not 9.0000");
     EXPECT_SAYS(dry.out, "at most   3.6000 USDC (3.6000 for 1h)");
     words = create({"--yes", "--idempotency-key", "0191e7a0-0000-7000-8000-000000000002"});
     *std::find(words.begin(), words.end(), "1") = "9";
@@ -108,13 +109,12 @@ TEST_F(FirstHour, TheBudgetIsNoMoreThanTheDurationCanCost) {
 }
 
 TEST_F(FirstHour, AQuoteThatRanOutAtThePromptIsQuotedAgain) {
-    const Printed made = shell.run_on_terminal(create({}), {{"reserve it? [y/N]: ", [&] {
-                                                                 town.harness.clock.advance(
-                                                                     std::chrono::minutes(2));
-                                                                 hear(town.harness,
-                                                                      machine.machine_id);
-                                                                 return "y";
-                                                             }}});
+    const Printed made =
+        shell.run_on_terminal(create({}), {{"reserve it? [y/N]: ", [&] {
+                                                town.harness.clock.advance(std::chrono::minutes(2));
+                                                hear(town.harness, machine.machine_id);
+                                                return "y";
+                                            }}});
     EXPECT_EQ(made.status, 0) << made.out;
     EXPECT_SAYS(made.out, "the quote ran out meanwhile: here is another");
     EXPECT_EQ(rentals().size(), 37U) << "one rental, and no second question for the same terms";
@@ -134,9 +134,9 @@ TEST_F(FirstHour, TooLittleMoneySaysHowMuchAndWhatBringsIt) {
 }
 
 TEST_F(FirstHour, MessagesUseTheWordsOfTheCommandLine) {
-    const Printed budget = shell.run(
-        {"rentals", "create", "--offer", to_string(machine.offer_id), "--template", model,
-         "--duration", "1s", "--budget", "1", "--yes", "-o", "table"});
+    const Printed budget =
+        shell.run({"rentals", "create", "--offer", to_string(machine.offer_id), "--template", model,
+                   "--duration", "1s", "--budget", "1", "--yes", "-o", "table"});
     EXPECT_SAYS(budget.err, "--duration: ");
     EXPECT_SAYS_NOT(budget.err, "body.");
     const Printed quote =
@@ -154,7 +154,8 @@ TEST_F(FirstHour, ALogIsFollowedToItsEnd) {
     const JobId job = running();
     show_log(job, "loading\nserving");
     const Printed followed = shell.run_on_terminal(
-        {"rentals", "logs", "-f"}, {{"serving", [&] {
+        {"rentals", "logs", "-f"}, {{"serving",
+                                     [&] {
                                          show_log(job, "loading\nserving\nasked once");
                                          return "";
                                      }},
@@ -193,10 +194,10 @@ TEST_F(TakenBack, IsToldInAListAWaitAndATalk) {
     const Printed said = shell.run({"rentals", "chat", "hello", "-o", "table"});
     EXPECT_EQ(said.out, "Good day\n");
     EXPECT_SAYS(said.err, words);
-    const Printed talk = shell.run_on_terminal(
-        {"rentals", "chat"},
-        {{"you: ", [] { return "hello"; }}, {words, [] { return "again"; }},
-         {"Good day", [] { return ""; }}});
+    const Printed talk =
+        shell.run_on_terminal({"rentals", "chat"}, {{"you: ", [] { return "hello"; }},
+                                                    {words, [] { return "again"; }},
+                                                    {"Good day", [] { return ""; }}});
     EXPECT_EQ(talk.out.find(words), talk.out.rfind(words)) << "once: " << talk.out;
 }
 
@@ -217,27 +218,29 @@ TEST_F(TakenBack, IsToldOnTheTerminalOfAShell) {
     shell.environment["PATH"] = shell.folder() + ":" + shell.environment["PATH"];
     fake("ssh-keyscan", "echo \"[$5]:$4 ssh-ed25519 " + to_base64("key!") + "\"");
     fake("ssh", "echo inside; read line; echo left");
-    const Printed shown = shell.run_on_terminal({"rentals", "ssh", to_string(job)},
-                                                {{"inside", [&] {
-                                                      give_notice(job);
-                                                      return "";
-                                                  }}});
+    const Printed shown =
+        shell.run_on_terminal({"rentals", "ssh", to_string(job)}, {{"inside", [&] {
+                                                                        give_notice(job);
+                                                                        return "";
+                                                                    }}});
     EXPECT_EQ(shown.status, 0) << shown.out;
     EXPECT_SAYS(shown.out, "left");
     fake("ssh", "echo inside; while read line; do test \"$line\" != bye || exit 7; done");
-    const Printed told = shell.run_on_terminal({"rentals", "ssh", to_string(job)},
-                                               {{words, [] { return "bye"; }}});
+    const Printed told =
+        shell.run_on_terminal({"rentals", "ssh", to_string(job)}, {{words, [] { return "bye"; }}});
     EXPECT_SAYS(told.out, words);
     EXPECT_EQ(told.status, 7) << "as ssh ends";
 }
 
 TEST_F(FirstHour, AWaitThatIsBrokenOffSaysThatTheMeterRuns) {
     const JobId job = running();
-    const Printed left = shell.run_on_terminal(
-        {"rentals", "wait", "--for", "closed"},
-        {{"RUNNING", nullptr, [](const std::string&) { return "\x03"; }}});
-    EXPECT_SAYS(left.out, "the wait has ended, the rental has not: its meter runs; "
-                          "berth rentals stop " + to_string(job));
+    const Printed left =
+        shell.run_on_terminal({"rentals", "wait", "--for", "closed"},
+                              {{"RUNNING", nullptr, [](const std::string&) { return "\x03"; }}});
+    EXPECT_SAYS(left.out,
+                "the wait has ended, the rental has not: its meter runs; "
+                "berth rentals stop " +
+                    to_string(job));
     EXPECT_EQ(left.status, 128 + 2);
     EXPECT_EQ(member(shell.run({"rentals", "show"}).out, "state"), "RUNNING");
 }
@@ -259,11 +262,12 @@ TEST_F(FirstHour, ARentalIsSeenAtAGlance) {
     EXPECT_SAYS(once.out, "of 1.0000 USDC at 3.6000 USDC/h");
     EXPECT_SAYS(once.out, "relay     0 requests, 0 errors");
     EXPECT_EQ(member(shell.run({"rentals", "top"}).out, "job.job_id"), to_string(job));
-    const Printed live = shell.run_on_terminal({"rentals", "top"}, {{"relay", [&] {
-                                                                         shell.run({"rentals", "stop"});
-                                                                         end(job);
-                                                                         return "";
-                                                                     }}});
+    const Printed live =
+        shell.run_on_terminal({"rentals", "top"}, {{"relay", [&] {
+                                                        shell.run({"rentals", "stop"});
+                                                        end(job);
+                                                        return "";
+                                                    }}});
     EXPECT_EQ(live.status, 0) << live.out;
     EXPECT_SAYS(live.out, "STOPPED");
     EXPECT_SAYS_NOT(shell.run({"rentals", "show"}).out, "\"cards\"");

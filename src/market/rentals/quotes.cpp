@@ -241,8 +241,8 @@ JobRow job_of(api::Call& call, const QuoteRow& quote,
     return job;
 }
 
-// A machine whose cards are simulated may run real containers, and has a way in then: it is given the
-// key, and nobody insists that it opens one.
+// A machine whose cards are simulated may run real containers, and has a way in then: it is given
+// the key, and nobody insists that it opens one.
 bool may_give_ssh(const machines::Machine& machine) {
     using machines::RuntimeKind;
     return machine.runtime_kind == RuntimeKind::container ||

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* tools[] = {"podman", "runc", "nft",   "iptables",        "ip", "mkfs.ext4",
-                                 "sshd",   "bwrap", "docker-registry", "busybox"};
+constexpr const char* tools[] = {"podman",    "runc", "nft",   "iptables",        "ip",
+                                 "mkfs.ext4", "sshd", "bwrap", "docker-registry", "busybox"};
 
 bool is_in_path(std::string_view program) {
     std::istringstream path(std::string(std::getenv("PATH")) + ":/usr/sbin:/sbin");
@@ -36,9 +36,7 @@ ProgramEnd run_or_throw(Words words) {
     return end;
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    std::ofstream(path) << text;
-}
+void write_file(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
 // sshd trusts no folder that others than root can change.
 std::string foreign_folder(const fs::path& folder) {
@@ -69,8 +67,9 @@ std::string why_no_containers(const std::string& folder) {
 Words ShellImage::registry() {
     fs::create_directories(folder_);
     http::make_self_signed(folder_ + "/tls.crt", folder_ + "/tls.key");
-    write_file(folder_ + "/registries.conf",
-               fmt::format("[[registry]]\nlocation = \"registry.box:{}\"\ninsecure = true\n", port_));
+    write_file(
+        folder_ + "/registries.conf",
+        fmt::format("[[registry]]\nlocation = \"registry.box:{}\"\ninsecure = true\n", port_));
     write_file(folder_ + "/config.yml",
                fmt::format("version: 0.1\nlog:\n  level: error\nstorage:\n  filesystem:\n"
                            "    rootdirectory: {0}/blobs\nhttp:\n  addr: 127.0.0.1:{1}\n"
@@ -82,8 +81,9 @@ Words ShellImage::registry() {
 
 // In a store of its own, which is not kept.
 Words ShellImage::podman(const Words& words) const {
-    Words all{"podman",   "--root", folder_ + "/store", "--runroot",        folder_ + "/run",
-              "--tmpdir", folder_ + "/tmp", "--runtime", "runc", "--cgroup-manager", "cgroupfs"};
+    Words all{"podman",         "--root",           folder_ + "/store", "--runroot",
+              folder_ + "/run", "--tmpdir",         folder_ + "/tmp",   "--runtime",
+              "runc",           "--cgroup-manager", "cgroupfs"};
     all.insert(all.end(), words.begin(), words.end());
     return all;
 }
@@ -98,15 +98,16 @@ void ShellImage::make() {
     fs::copy("/bin/busybox", root + "/bin/busybox");
     std::istringstream applets(run_or_throw({"busybox", "--list"}).output);
     for (std::string name; applets >> name;)
-        if (!fs::exists(root + "/bin/" + name)) fs::create_symlink("busybox", root + "/bin/" + name);
+        if (!fs::exists(root + "/bin/" + name))
+            fs::create_symlink("busybox", root + "/bin/" + name);
     const std::string tar = folder_ + "/image.tar";
     run_or_throw({"tar", "-C", root, "--owner=0", "--group=0", "--mode=go+rX", "-cf", tar, "."});
     run_or_throw(podman({"import", "--quiet", "--change", "ENV PATH=/bin", "--change",
                          R"(CMD ["/bin/sleep","infinity"])", tar, "localhost/shell:1"}));
     const std::string digest = folder_ + "/digest.made";
-    run_or_throw(podman({"push", "--quiet", "--tls-verify=false", "--digestfile", digest,
-                         "localhost/shell:1",
-                         fmt::format("docker://127.0.0.1:{}/shell:1", port_)}));
+    run_or_throw(
+        podman({"push", "--quiet", "--tls-verify=false", "--digestfile", digest,
+                "localhost/shell:1", fmt::format("docker://127.0.0.1:{}/shell:1", port_)}));
     run_program({.arguments = podman({"rmi", "--all", "--force"})});
     run_program({.arguments = {"umount", folder_ + "/store/overlay"}});
     for (const std::string& each : {root, tar, folder_ + "/store"}) fs::remove_all(each);

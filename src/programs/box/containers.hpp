@@ -1,5 +1,5 @@
-// What the container host of the box needs: podman and its like, and an image with a shell, made of this
-// machine's busybox and given out by a registry on loopback, so that no network is needed.
+// What the container host of the box needs: podman and its like, and an image with a shell, made of
+// this machine's busybox and given out by a registry on loopback, so that no network is needed.
 #pragma once
 
 #include <string>

@@ -39,9 +39,10 @@ std::string notice_text(const rentals::Job& job, Time now) {
     if (!job.preemption.value || is_over(job.state)) return "";
     const auto left = std::chrono::duration_cast<std::chrono::seconds>(
         std::max(job.preemption.value->deadline_at - now, Duration::zero()));
-    return fmt::format("the host takes its machine back: {} left to copy what you need; nothing is "
-                       "billed any more",
-                       duration_text(left.count()));
+    return fmt::format(
+        "the host takes its machine back: {} left to copy what you need; nothing is "
+        "billed any more",
+        duration_text(left.count()));
 }
 
 void Notices::say(const rentals::Job& job) {
@@ -53,8 +54,7 @@ void Notices::say(const rentals::Job& job) {
 }
 
 void Notices::look() {
-    const bool is_read =
-        context_.output() == Output::table || context_.console().err_is_terminal();
+    const bool is_read = context_.output() == Output::table || context_.console().err_is_terminal();
     if (is_said_ || !is_read) return;
     try {
         say(read_job(context_, rental_));

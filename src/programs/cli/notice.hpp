@@ -15,8 +15,7 @@ std::string notice_text(const rentals::Job& job, Time now);
 // Says it once, on standard error.
 class Notices {
 public:
-    Notices(Context& context, std::string rental)
-        : context_(context), rental_(std::move(rental)) {}
+    Notices(Context& context, std::string rental) : context_(context), rental_(std::move(rental)) {}
     void say(const rentals::Job& job);
     void look();  // asks the server; without a person to read it nothing is asked
 

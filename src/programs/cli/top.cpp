@@ -49,8 +49,8 @@ std::string traffic_line(const Reading& usage) {
 }
 
 std::string glance(Context& context, const rentals::Job& job, const Reading& usage) {
-    std::string text = fmt::format("rental    {}\nstate     {}\n", to_string(job.job_id),
-                                   enum_name(job.state));
+    std::string text =
+        fmt::format("rental    {}\nstate     {}\n", to_string(job.job_id), enum_name(job.state));
     if (const std::string notice = notice_text(job, context.now()); !notice.empty())
         text += "notice    " + notice + "\n";
     if (!job.cards)
@@ -58,7 +58,8 @@ std::string glance(Context& context, const rentals::Job& job, const Reading& usa
     else
         for (std::size_t i = 0; i < job.cards->value.size(); ++i)
             text += card_line(i, job.cards->value[i]);
-    return text + money_line(job, context.now()) + (job.has_model_endpoint ? traffic_line(usage) : "");
+    return text + money_line(job, context.now()) +
+           (job.has_model_endpoint ? traffic_line(usage) : "");
 }
 
 }  // namespace
