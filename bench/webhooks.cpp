@@ -14,6 +14,7 @@
 #include "delivery/couriers.hpp"
 #include "delivery/signing.hpp"
 #include "events/events.hpp"
+#include "http/line_client.hpp"
 #include "http/server.hpp"
 #include "server/schema.hpp"
 #include "tickets/told.hpp"
@@ -109,7 +110,7 @@ double ours(const Receiver& receiver) {
     const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
     fill(*database, sealer, receiver, random);
     const delivery::TargetRules rules{.reach = http::Reach::anywhere, .own_host = {}};
-    http::CurlClient client;
+    http::LineClient client;
     delivery::Couriers couriers({sealer, rules, client, {}});
     couriers.connect(*database, clock, random);
     const auto began = std::chrono::steady_clock::now();

@@ -102,6 +102,28 @@ TEST_F(EventMails, OfSecurityAreNobodysToTurnOff) {
     EXPECT_EQ(choice("ticket.answered"), "");
 }
 
+// Whoever holds a stolen session is not to take money out unheard.
+TEST_F(EventMails, OfMoneyThatLeavesTakeAFreshProofToTurnDown) {
+    town.harness.clock.advance(10min);
+    for (const char* types : {R"({"withdrawal.settled":"off"})", R"({"payout.failed":"digest"})",
+                              R"({"rental.failed":"off","payout.cancelled":"off"})"}) {
+        const auto refused = choose(types);
+        EXPECT_EQ(refused.status, 403) << types << refused.body;
+        EXPECT_EQ(refused.headers.find("Berth-Step-Up"), "account-sensitive");
+    }
+    EXPECT_EQ(choice("withdrawal.settled"), "now");
+    EXPECT_EQ(choice("rental.failed"), "now") << "nothing of what was refused is done";
+    // More mails, and fewer of anything else, take none.
+    ASSERT_EQ(choose(R"({"withdrawal.submitted":"now","rental.failed":"off"})").status, 200);
+    ASSERT_EQ(choose("{}").status, 403) << "what was mailed at once would be so no more";
+    ASSERT_EQ(browser.step_up("account-sensitive").status, 200);
+    ASSERT_EQ(choose(R"({"withdrawal.settled":"off"})").status, 200);
+    EXPECT_EQ(choice("withdrawal.settled"), "off");
+    town.harness.clock.advance(10min);
+    ASSERT_EQ(choose("{}").status, 200) << "back to what is usual";
+    EXPECT_EQ(choice("withdrawal.settled"), "now");
+}
+
 TEST_F(EventMails, BecomeOneWhenThereAreMany) {
     fail_rental("rental-one", 5);
     EXPECT_EQ(mails("rental-one"), 5);

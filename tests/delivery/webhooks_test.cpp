@@ -167,6 +167,40 @@ TEST_F(PublicWebhooks, GoToPublicAddressesOverTlsAlone) {
     EXPECT_EQ(ask_for_hook(ada, "https://9.9.9.9:8443/hook?a=b").status, 201);
 }
 
+// Names that others are slow to answer for are no fault of this one's: whoever asks again with the
+// same key has it.
+TEST_F(PublicWebhooks, AreAskedForAgainWhenTheirNamesCannotBeLookedUpNow) {
+    bool is_full = true;
+    town.harness.app->delivery().resolve_by([&](const std::string&, http::Reach reach) {
+        if (is_full)
+            return http::Resolved{.reason = "too many names are being looked up", .is_ours = true};
+        return http::resolve("9.9.9.9", reach);
+    });
+    const std::string key = town.harness.new_id();
+    const auto make = [&] {
+        return town.harness.ask({.method = "POST",
+                                 .target = "/api/v1/webhooks",
+                                 .as = ada.key,
+                                 .key = key,
+                                 .body = R"({"url":"https://hooks.example.org/"})"});
+    };
+    const auto refused = make();
+    EXPECT_EQ(refused.status, 503) << refused.body;
+    EXPECT_EQ(error_code(refused), "UNAVAILABLE");
+    EXPECT_NE(error_message(refused).find("body.url"), std::string::npos) << refused.body;
+    EXPECT_EQ(member(refused.body, "error.retryable"), "true");
+    is_full = false;
+    const auto made = make();
+    ASSERT_EQ(made.status, 201) << made.body;
+    is_full = true;
+    const std::string place = "/api/v1/webhooks/" + member(made.body, "webhook_id");
+    EXPECT_EQ(
+        town.with_key(ada.key, "PATCH", place, R"({"url":"https://other.example.org/"})").status,
+        503);
+    EXPECT_EQ(town.with_key(ada.key, "PATCH", place, R"({"types":["ticket.*"]})").status, 200)
+        << "nothing is looked up for it";
+}
+
 TEST_F(PublicWebhooks, AreJudgedAtEveryAttempt) {
     // What the name leads to while it is looked at, and later.
     std::string leads_to = "9.9.9.9";

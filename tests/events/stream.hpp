@@ -18,11 +18,11 @@ struct NoteFacts {
 BOOST_DESCRIBE_STRUCT(NoteFacts, (), (text))
 
 inline constexpr events::Kind<NoteFacts> note_left{"note.left", "note", events::Audience::both,
-                                                   "Somebody left a note."};
+                                                   "Somebody left a note.", "{}"};
 inline constexpr events::Kind<NoteFacts> note_hosted{"note.hosted", "note", events::Audience::host,
-                                                     "A host left a note."};
+                                                     "A host left a note.", "{}"};
 inline constexpr events::Kind<NoteFacts> memo_sent{"memo.sent", "memo", events::Audience::renter,
-                                                   "A renter sent a memo."};
+                                                   "A renter sent a memo.", "{}"};
 
 class Streams : public ::testing::Test {
 protected:

@@ -2,6 +2,8 @@
 // and nobody reads in them who the other party is.
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <map>
 #include <set>
 
 #include "events/docs.hpp"
@@ -36,10 +38,33 @@ TEST(EventTypes, HaveNamesAudiencesAndSentences) {
     }
 }
 
+// An event of a type shows what tells it from its neighbours, not what any of their facts may be.
+TEST(EventTypes, HaveExamplesOfTheirOwn) {
+    const events::Registry registry = server::event_registry();
+    std::map<std::pair<const wire::Type*, std::string>, std::string_view> seen;
+    for (const auto& [type, kind] : registry.kinds()) {
+        const wire::json::value example = events::example_of(kind);
+        const auto [other, is_own] =
+            seen.emplace(std::pair{kind.facts, wire::json::serialize(example)}, type);
+        EXPECT_TRUE(is_own) << type << " has the example of " << other->second;
+        const wire::json::object own = wire::json::parse(kind.example).as_object();
+        for (const auto& [member, value] : own)
+            EXPECT_EQ(example.at(member), value) << type << " " << member;
+        const wire::json::value* const state = example.as_object().if_contains("state");
+        const std::string last(type.substr(type.find('.') + 1));
+        if (state == nullptr || !kind.facts->members.front().name.starts_with("state")) continue;
+        std::string word(state->as_string());
+        for (char& letter : word) letter = static_cast<char>(std::tolower(letter));
+        static const std::set<std::string_view> without_a_state{
+            "machine.enrolled", "machine.retired", "operations.ticket_opened"};
+        EXPECT_TRUE(word == last || without_a_state.contains(type)) << type << " " << word;
+    }
+}
+
 TEST(EventTypes, TellNoSecretsAndNotWhoTheOtherPartyIs) {
     const events::Registry registry = server::event_registry();
     for (const auto& [type, kind] : registry.kinds()) {
-        const std::string example = wire::indented(wire::example(*kind.facts));
+        const std::string example = wire::indented(events::example_of(kind));
         EXPECT_LE(example.size(), events::data_bytes_max) << type;
         if (kind.audience == events::Audience::operators) continue;
         for (const wire::Member& member : kind.facts->members)

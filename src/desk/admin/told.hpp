@@ -86,18 +86,27 @@ events::Words opened_words(const DisputeFacts& facts, std::string_view dispute);
 events::Words closed_words(const DisputeFacts& facts, std::string_view dispute);
 
 inline constexpr events::Kind<RefundFacts> refund_posted{
-    "refund.posted",   "refund",     events::Audience::both, "A refund for a rental was booked.",
-    events::Mail::now, &refund_words};
+    "refund.posted",        "refund",
+    events::Audience::both, "A refund for a rental was booked.",
+    R"({"side":"renter"})", events::Mail::now,
+    &refund_words};
 inline constexpr events::Kind<DisputeFacts> dispute_opened{
     "dispute.opened",       "dispute",
     events::Audience::both, "A part of a rental's charge is disputed.",
-    events::Mail::now,      &opened_words};
+    R"({"side":"host"})",   events::Mail::now,
+    &opened_words};
 inline constexpr events::Kind<DisputeFacts> dispute_closed{
-    "dispute.closed",         "dispute",         events::Audience::both,
-    "A dispute was decided.", events::Mail::now, &closed_words};
+    "dispute.closed",
+    "dispute",
+    events::Audience::both,
+    "A dispute was decided.",
+    R"({"side":"host","held_micro":null,"released_micro":"450000",)"
+    R"("outcome":"rejected"})",
+    events::Mail::now,
+    &closed_words};
 inline constexpr events::Kind<PauseFacts> operations_paused{
     "operations.paused", "setting", events::Audience::operators,
-    "New rentals, or payments, were paused or go on."};
+    "New rentals, or payments, were paused or go on.", R"({"paused":true})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() {
     return {refund_posted, dispute_opened, dispute_closed, operations_paused};

@@ -177,7 +177,9 @@ void Hub::has_room(std::span<const std::uint64_t> ids) {
         news_.insert(entry.listener.stream);
         wake = true;
     }
-    if (wake) changed_.notify_all();
+    if (!wake) return;
+    catches_up_ = true;
+    changed_.notify_all();
 }
 
 // On the thread of whoever committed.
@@ -188,6 +190,7 @@ void Hub::wake(const WakeKey& key) {
     if (account) {
         if (!rooms_.contains(*account)) return;
         news_.insert(*account);
+        if (gathers_) return;
     } else {
         if (entries_.empty()) return;
         access_changed_ = true;
@@ -201,15 +204,18 @@ void Hub::run() {
     while (true) {
         changed_.wait_until(lock, next,
                             [this] { return stopping_ || !news_.empty() || access_changed_; });
+        if (!news_.empty()) gather(lock);
         if (stopping_) return;
         std::set<AccountId> accounts = std::exchange(news_, {});
+        catches_up_ = false;
         const bool access_changed = access_changed_;
         lock.unlock();
         bool failed = false;
         try {
             serve(accounts);
-            accounts.clear();
             const auto now = SteadyClock::now();
+            if (!accounts.empty()) served_at_ = now;
+            accounts.clear();
             if (now >= next || access_changed) look(now);
             if (now >= next) next = now + tick;
         } catch (const std::exception& error) {
@@ -222,6 +228,13 @@ void Hub::run() {
         news_.merge(accounts);
         if (failed) changed_.wait_for(lock, pause_after_failure, [this] { return stopping_; });
     }
+}
+
+void Hub::gather(std::unique_lock<std::mutex>& lock) {
+    gathers_ = true;
+    changed_.wait_until(lock, served_at_ + gathered_for,
+                        [this] { return stopping_ || access_changed_ || catches_up_; });
+    gathers_ = false;
 }
 
 void Hub::identify_all() {
@@ -335,6 +348,7 @@ void Hub::send(const std::vector<Piece>& pieces) {
             entry.listener.through = piece.through;
             if (!piece.text) {
                 if (piece.more) news_.insert(entry.listener.stream);
+                catches_up_ = catches_up_ || piece.more;
                 continue;
             }
             entry.busy = true;

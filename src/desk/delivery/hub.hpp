@@ -42,6 +42,10 @@ class Hub {
 
 public:
     static constexpr std::chrono::milliseconds tick{500};
+    // News that come so soon after others are told together with what follows until then: one look
+    // at the database and one turn of each I/O thread for all of them. What comes alone is told at
+    // once.
+    static constexpr std::chrono::milliseconds gathered_for{20};
     static constexpr std::chrono::seconds look_every{1};
     static constexpr std::chrono::seconds heads_every{15};
     static constexpr std::chrono::seconds sign_of_life_every{15};
@@ -146,6 +150,7 @@ private:
     void leave(AccountId account);
     void wake(const WakeKey& key);
     void run();
+    void gather(std::unique_lock<std::mutex>& lock);
     void serve(std::set<AccountId> accounts);
     void add_readers(AccountId account, std::vector<Group>& groups);
     static void read_groups(db::Transaction& tx, std::span<const Group> groups,
@@ -175,6 +180,8 @@ private:
     std::size_t open_ = 0;
     std::set<AccountId> news_;
     bool access_changed_ = false;
+    bool gathers_ = false;     // it looks for news by itself, soon
+    bool catches_up_ = false;  // a stream that is behind is not to wait for that
     std::uint64_t ids_ = 0;
     bool ending_ = false;
     bool stopping_ = false;
@@ -182,6 +189,7 @@ private:
     // Of the thread alone.
     std::optional<std::int64_t> access_epoch_;  // none: nobody was looked after since
     SteadyClock::time_point looked_at_{};
+    SteadyClock::time_point served_at_{};
     LogLimiter failed_looks_{std::chrono::seconds(10)};
     std::thread thread_;
 };

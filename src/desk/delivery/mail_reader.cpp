@@ -35,6 +35,11 @@ MailChoice usual_choice(const events::DeclaredKind& kind) {
     return MailChoice::off;
 }
 
+// Who holds a stolen session is not to silence the mails that tell of money that leaves.
+bool tells_of_leaving_money(std::string_view type) {
+    return type.starts_with("withdrawal.") || type.starts_with("payout.");
+}
+
 // A sentence as a part of a subject.
 std::string without_stop(std::string_view sentence) {
     if (sentence.ends_with('.')) sentence.remove_suffix(1);
@@ -60,6 +65,13 @@ MailNotices MailReader::choose(api::Call& call, const MailNotices& wish) const {
         if (!may_choose(*kind))
             throw Problem(Code::invalid_input,
                           fmt::format("body.types: \"{}\" is always mailed", type));
+    }
+    const MailChoices before = choices_of(call.tx(), call.caller.account);
+    for (const auto& [type, kind] : parts_.registry.kinds()) {
+        const std::string name(type);
+        if (tells_of_leaving_money(type) && choice_of(name, before) == MailChoice::now &&
+            choice_of(name, wish.types) != MailChoice::now)
+            call.require_step_up(api::StepUp::account_sensitive);
     }
     put_choices(call.tx(), call.caller.account, wish.types);
     return show(call);

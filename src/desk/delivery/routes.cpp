@@ -1,5 +1,6 @@
 #include "delivery/delivery.hpp"
 #include "events/events.hpp"
+#include "wire/schema.hpp"
 
 namespace berth::delivery {
 
@@ -28,7 +29,8 @@ void Delivery::add_routes(api::Router& router) {
                                .about = kind.about,
                                .envelope = &wire::type_of<events::Event>(),
                                .member = "data",
-                               .content = kind.facts});
+                               .content = kind.facts,
+                               .example = [&kind = kind] { return events::example_of(kind); }});
     router.add({.method = "GET",
                 .path = "/api/v1/events",
                 .name = "list_events",
@@ -90,10 +92,14 @@ void Delivery::add_routes(api::Router& router) {
          .path = "/api/v1/account/notices",
          .name = "choose_mail_notices",
          .group = "events",
-         .summary = "Chooses which events the account gets by mail: now, as a digest, or not.",
+         .summary =
+             "Chooses which events the account gets by mail: now, as a digest, or not. Fewer "
+             "mails about withdrawals and payouts take a fresh step-up, account-sensitive.",
          .access = Access::session,
          .work = Work::write,
-         .idempotent = true},
+         .idempotent = true,
+         .errors = {{Code::forbidden,
+                     "fewer mails about withdrawals or payouts, and no fresh step-up"}}},
         [this](Call& call, const Body<MailNotices>& body) { return mail_.choose(call, *body); });
 }
 

@@ -67,7 +67,7 @@ Target target_of(std::string_view url, const TargetRules& rules, std::string_vie
 
 Judged judge(const Target& target, const TargetRules& rules) {
     const http::Resolved resolved = rules.resolve(target.host, rules.reach);
-    if (resolved.addresses.empty()) return {{}, resolved.reason};
+    if (resolved.addresses.empty()) return {{}, resolved.reason, resolved.is_ours};
     Judged judged;
     for (const http::Address& address : resolved.addresses) {
         if (judged.addresses.size() == Judged::addresses_max) break;

@@ -36,7 +36,8 @@ struct Judged {
     static constexpr std::size_t addresses_max = 3;
 
     std::vector<std::string> addresses;
-    std::string reason;  // empty: it may be dialled
+    std::string reason;    // empty: it may be dialled
+    bool is_ours = false;  // not the target's fault: it was not looked at
 };
 // Asks the name's server, and so may take seconds.
 Judged judge(const Target& target, const TargetRules& rules);

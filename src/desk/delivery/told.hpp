@@ -23,15 +23,21 @@ constexpr auto wire_docs(const WebhookFacts*) {
 }
 
 inline constexpr events::Kind<WebhookFacts> webhook_failing{
-    "webhook.failing", "webhook", events::Audience::both,
-    "Nothing got through to a webhook for an hour; its events wait.", events::Mail::now};
+    "webhook.failing",      "webhook",
+    events::Audience::both, "Nothing got through to a webhook for an hour; its events wait.",
+    R"({"cause":null})",    events::Mail::now};
 inline constexpr events::Kind<WebhookFacts> webhook_disabled{
-    "webhook.disabled", "webhook", events::Audience::both,
-    "A webhook was disabled: its target is gone, or was away for three days.", events::Mail::now};
+    "webhook.disabled",
+    "webhook",
+    events::Audience::both,
+    "A webhook was disabled: its target is gone, or was away for three days.",
+    R"({"cause":"unreachable","failing_since":"2026-01-12T12:00:00Z"})",
+    events::Mail::now};
 inline constexpr events::Kind<WebhookFacts> webhook_test{
     "webhook.test", "webhook", events::Audience::both,
     "Somebody asked for a test. It goes to that webhook alone, is in no stream, and has the "
-    "number 0."};
+    "number 0.",
+    R"({"cause":null,"failing_since":null})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() {
     return {webhook_failing, webhook_disabled, webhook_test};

@@ -25,7 +25,8 @@ void Webhooks::add_routes(api::Router& router) const {
          .status = 201,
          .errors = {Code::events_expired,
                     {Code::forbidden, "a session has no fresh step-up"},
-                    {Code::conflict, "the account has as many webhooks as it can"}},
+                    {Code::conflict, "the account has as many webhooks as it can"},
+                    {Code::unavailable, "the target's name cannot be looked up now"}},
          .siblings = {current_events}},
         [this](Call& call, const Body<NewWebhook>& body) { return prepare_create(call, *body); },
         [this](Call& call, const Judged& judged, const Body<NewWebhook>& body) {
@@ -59,7 +60,8 @@ void Webhooks::add_routes(api::Router& router) const {
          .errors = {Code::not_found,
                     Code::events_expired,
                     {Code::forbidden, "a session that changes the address has no fresh step-up"},
-                    {Code::conflict, "the key that made it has ended"}},
+                    {Code::conflict, "the key that made it has ended"},
+                    {Code::unavailable, "the target's name cannot be looked up now"}},
          .siblings = {current_events}},
         [this](Call& call, const Path<WebhookPath>& path, const Body<ChangedWebhook>& body) {
             return prepare_change(call, *path, *body);

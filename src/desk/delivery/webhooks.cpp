@@ -90,6 +90,11 @@ void require_presence(api::Call& call) {
 }
 
 void require_dialled(const Judged& judged) {
+    if (judged.is_ours)
+        throw Problem(
+            Code::unavailable,
+            fmt::format("body.url: the target could not be looked at: {}; try again later",
+                        judged.reason));
     if (!judged.reason.empty())
         throw Problem(Code::invalid_input,
                       fmt::format("body.url: the target is refused: {}", judged.reason));

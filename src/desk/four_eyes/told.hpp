@@ -38,10 +38,10 @@ constexpr auto wire_docs(const PendingDecisionFacts*) {
 
 inline constexpr events::Kind<PendingActionFacts> operations_action_asked{
     "operations.action_asked", "pending_action", events::Audience::operators,
-    "Something waits for a second admin."};
+    "Something waits for a second admin.", R"({"expires_at":"2026-01-16T12:00:00Z"})"};
 inline constexpr events::Kind<PendingDecisionFacts> operations_action_decided{
     "operations.action_decided", "pending_action", events::Audience::operators,
-    "A second admin has confirmed or refused it."};
+    "A second admin has confirmed or refused it.", R"({"decision":"confirmed"})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() {
     return {operations_action_asked, operations_action_decided};

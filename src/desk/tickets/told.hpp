@@ -18,14 +18,14 @@ constexpr auto wire_docs(const TicketFacts*) {
 }
 
 inline constexpr events::Kind<TicketFacts> ticket_answered{
-    "ticket.answered", "ticket", events::Audience::both, "Support has answered.",
-    events::Mail::apart};
+    "ticket.answered",         "ticket",           events::Audience::both, "Support has answered.",
+    R"({"state":"answered"})", events::Mail::apart};
 inline constexpr events::Kind<TicketFacts> ticket_closed{
-    "ticket.closed", "ticket", events::Audience::both, "Support has closed it.",
-    events::Mail::apart};
+    "ticket.closed",         "ticket",           events::Audience::both, "Support has closed it.",
+    R"({"state":"closed"})", events::Mail::apart};
 inline constexpr events::Kind<TicketFacts> operations_ticket_opened{
     "operations.ticket_opened", "ticket", events::Audience::operators,
-    "A ticket was opened, or its owner has written again."};
+    "A ticket was opened, or its owner has written again.", R"({"state":"open"})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() {
     return {ticket_answered, ticket_closed, operations_ticket_opened};

@@ -104,51 +104,81 @@ constexpr auto wire_docs(const QuarantineFacts*) {
 }
 
 using MachineKind = events::Kind<MachineStateFacts>;
-inline constexpr MachineKind machine_enrolled{"machine.enrolled", "machine", events::Audience::host,
-                                              "A machine came in."};
-inline constexpr MachineKind machine_unqualified{"machine.unqualified", "machine",
-                                                 events::Audience::host, "It is to be tested."};
-inline constexpr MachineKind machine_available{"machine.available", "machine",
-                                               events::Audience::host, "It can be rented."};
-inline constexpr MachineKind machine_allocated{"machine.allocated", "machine",
-                                               events::Audience::host, "A rental has it."};
-inline constexpr MachineKind machine_cleaning{"machine.cleaning", "machine", events::Audience::host,
-                                              "A rental is over, and what it left is wiped."};
-inline constexpr MachineKind machine_draining{"machine.draining", "machine", events::Audience::host,
-                                              "It is not offered again after its present rental."};
-inline constexpr MachineKind machine_unlisted{"machine.unlisted", "machine", events::Audience::host,
-                                              "It is not for rent."};
+inline constexpr MachineKind machine_enrolled{
+    "machine.enrolled", "machine", events::Audience::host, "A machine came in.",
+    R"({"state":"UNQUALIFIED","previous_state":null,"version":"1"})"};
+inline constexpr MachineKind machine_unqualified{
+    "machine.unqualified", "machine", events::Audience::host, "It is to be tested.",
+    R"({"state":"UNQUALIFIED","previous_state":"QUARANTINED",)"
+    R"("version":"24"})"};
+inline constexpr MachineKind machine_available{
+    "machine.available", "machine", events::Audience::host, "It can be rented.",
+    R"({"state":"AVAILABLE","previous_state":"UNLISTED","version":"17"})"};
+inline constexpr MachineKind machine_allocated{
+    "machine.allocated", "machine", events::Audience::host, "A rental has it.",
+    R"({"state":"ALLOCATED","previous_state":"AVAILABLE","version":"18"})"};
+inline constexpr MachineKind machine_cleaning{
+    "machine.cleaning", "machine", events::Audience::host,
+    "A rental is over, and what it left is wiped.",
+    R"({"state":"CLEANING","previous_state":"ALLOCATED","version":"19"})"};
+inline constexpr MachineKind machine_draining{
+    "machine.draining", "machine", events::Audience::host,
+    "It is not offered again after its present rental.",
+    R"({"state":"DRAINING","previous_state":"ALLOCATED","version":"19"})"};
+inline constexpr MachineKind machine_unlisted{
+    "machine.unlisted", "machine", events::Audience::host, "It is not for rent.",
+    R"({"state":"UNLISTED","previous_state":"UNQUALIFIED","version":"16"})"};
 inline constexpr MachineKind machine_quarantined{
-    "machine.quarantined", "machine", events::Audience::host,
+    "machine.quarantined",
+    "machine",
+    events::Audience::host,
     "It was put aside: nothing is rented on it until it was cleaned and tested.",
+    R"({"state":"QUARANTINED","previous_state":"ALLOCATED",)"
+    R"("version":"22","cause":"host_lost"})",
     events::Mail::now};
-inline constexpr MachineKind machine_retired{"machine.retired", "machine", events::Audience::host,
-                                             "It is gone for good."};
+inline constexpr MachineKind machine_retired{
+    "machine.retired", "machine", events::Audience::host, "It is gone for good.",
+    R"({"state":"UNLISTED","previous_state":"UNLISTED","version":"31"})"};
 inline constexpr events::Kind<OfferStateFacts> offer_listed{
-    "offer.listed", "offer", events::Audience::host, "The offer is for sale."};
+    "offer.listed", "offer", events::Audience::host, "The offer is for sale.",
+    R"({"state":"listed","previous_state":"unlisted"})"};
 inline constexpr events::Kind<OfferStateFacts> offer_unlisted{
-    "offer.unlisted", "offer", events::Audience::host, "The offer is not for sale any more."};
+    "offer.unlisted", "offer", events::Audience::host, "The offer is not for sale any more.",
+    R"({"state":"unlisted","previous_state":"draining"})"};
 inline constexpr events::Kind<OfferStateFacts> offer_draining{
-    "offer.draining", "offer", events::Audience::host, "The offer ends with the present rental."};
+    "offer.draining", "offer", events::Audience::host, "The offer ends with the present rental.",
+    R"({"state":"draining","previous_state":"listed"})"};
 inline constexpr events::Kind<MachineTestFacts> machine_test_passed{
-    "machine.test_passed", "machine", events::Audience::host, "The machine test was passed."};
+    "machine.test_passed", "machine", events::Audience::host, "The machine test was passed.",
+    R"({"findings":[],"state":"passed"})"};
 inline constexpr events::Kind<MachineTestFacts> machine_test_failed{
-    "machine.test_failed", "machine", events::Audience::host, "The machine test was not passed.",
+    "machine.test_failed",
+    "machine",
+    events::Audience::host,
+    "The machine test was not passed.",
+    R"({"findings":["gpu.memory"],"state":"retrying",)"
+    R"("retry_at":"2026-01-15T13:00:00Z"})",
     events::Mail::now};
 inline constexpr events::Kind<ListingRejectedFacts> machine_listing_rejected{
     "machine.listing_rejected", "machine", events::Audience::host,
-    "It was to be listed, and something stands in the way."};
+    "It was to be listed, and something stands in the way.", R"({"findings":["TEST_NOT_PASSED"]})"};
 inline constexpr events::Kind<HealthFacts> machine_health{
     "machine.health", "machine", events::Audience::host,
-    "Its agent told of trouble with a GPU, or of its end. Of each kind once a minute at most."};
+    "Its agent told of trouble with a GPU, or of its end. Of each kind once a minute at most.",
+    R"({"kind":"GPU_XID"})"};
 inline constexpr events::Kind<SilenceFacts> machine_silent{
-    "machine.silent", "machine", events::Audience::host, "Its agent was not heard for 90 seconds.",
+    "machine.silent",
+    "machine",
+    events::Audience::host,
+    "Its agent was not heard for 90 seconds.",
+    R"({"last_healthy_at":"2026-01-15T12:30:00Z"})",
     events::Mail::now};
 inline constexpr events::Kind<SilenceFacts> machine_heard{
-    "machine.heard", "machine", events::Audience::host, "Its agent is heard again."};
+    "machine.heard", "machine", events::Audience::host, "Its agent is heard again.",
+    R"({"last_healthy_at":"2026-01-15T12:30:01Z"})"};
 inline constexpr events::Kind<QuarantineFacts> operations_quarantine{
     "operations.machine_quarantined", "machine", events::Audience::operators,
-    "A machine was put aside."};
+    "A machine was put aside.", R"({"cause":"host_lost","held":false})"};
 
 std::vector<events::DeclaredKind> event_kinds();
 

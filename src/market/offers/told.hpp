@@ -31,7 +31,8 @@ constexpr auto wire_docs(const OfferPublishedFacts*) {
 }
 
 inline constexpr events::Kind<OfferPublishedFacts> offer_published{
-    "offer.published", "offer", events::Audience::host, "A version of the offer was published."};
+    "offer.published", "offer", events::Audience::host, "A version of the offer was published.",
+    R"({"available_until":"2026-02-15T12:00:00Z"})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() { return {offer_published}; }
 

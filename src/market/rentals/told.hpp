@@ -134,63 +134,126 @@ constexpr auto wire_docs(const HostingFacts*) {
 
 using RentalKind = events::Kind<RentalFacts>;
 inline constexpr RentalKind rental_reserved{"rental.reserved", "rental", events::Audience::renter,
-                                            "A machine was reserved and the budget is held."};
+                                            "A machine was reserved and the budget is held.",
+                                            R"({"state":"RESERVED","cumulative_charge_micro":"0",)"
+                                            R"("accepted_runtime_ms":"0","meter_started_at":null,)"
+                                            R"("funded_through":null})"};
 inline constexpr RentalKind rental_starting{"rental.starting", "rental", events::Audience::renter,
-                                            "The host has taken the job up."};
-inline constexpr RentalKind rental_running{"rental.running", "rental", events::Audience::renter,
-                                           "It is ready and can be used; billing began."};
+                                            "The host has taken the job up.",
+                                            R"({"state":"STARTING","cumulative_charge_micro":"0",)"
+                                            R"("accepted_runtime_ms":"0","meter_started_at":null,)"
+                                            R"("funded_through":null})"};
+inline constexpr RentalKind rental_running{
+    "rental.running", "rental", events::Audience::renter,
+    "It is ready and can be used; billing began.",
+    R"({"state":"RUNNING","cumulative_charge_micro":"0",)"
+    R"("accepted_runtime_ms":"0","funded_through":"2026-01-15T14:30:00Z",)"
+    R"("time_to_ready":{"pull_ms":"61000","load_ms":"42000",)"
+    R"("probe_ms":"1500"}})"};
 inline constexpr RentalKind rental_stopping{"rental.stopping", "rental", events::Audience::renter,
-                                            "It is being stopped; billing ended."};
+                                            "It is being stopped; billing ended.",
+                                            R"({"state":"STOPPING","end_reason":"renter_stop",)"
+                                            R"("cumulative_charge_micro":"2000000",)"
+                                            R"("accepted_runtime_ms":"3600000",)"
+                                            R"("meter_stopped_at":"2026-01-15T13:00:00Z",)"
+                                            R"("funded_through":"2026-01-15T14:30:00Z"})"};
 inline constexpr RentalKind rental_stopped{"rental.stopped", "rental", events::Audience::renter,
-                                           "Nothing runs any more and the charge is settled."};
+                                           "Nothing runs any more and the charge is settled.",
+                                           R"({"state":"STOPPED","end_reason":"renter_stop",)"
+                                           R"("cumulative_charge_micro":"2000000",)"
+                                           R"("accepted_runtime_ms":"3600000",)"
+                                           R"("meter_stopped_at":"2026-01-15T13:00:00Z",)"
+                                           R"("funded_through":"2026-01-15T14:30:00Z",)"
+                                           R"("retrieval_until":"2026-01-15T13:30:00Z"})"};
 inline constexpr RentalKind rental_failed{
-    "rental.failed", "rental", events::Audience::renter,
-    "It never came up; nothing was billed and the budget is back.", events::Mail::now};
+    "rental.failed",
+    "rental",
+    events::Audience::renter,
+    "It never came up; nothing was billed and the budget is back.",
+    R"({"state":"FAILED","end_reason":"never_ready",)"
+    R"("cumulative_charge_micro":"0","accepted_runtime_ms":"0",)"
+    R"("meter_started_at":null,"funded_through":null,)"
+    R"("failure":{"code":"DISK_FULL",)"
+    R"("message":"The disk of the machine was full before the image was there."}})",
+    events::Mail::now};
 inline constexpr RentalKind rental_closed{"rental.closed", "rental", events::Audience::renter,
-                                          "It is over, and files can no longer be fetched."};
+                                          "It is over, and files can no longer be fetched.",
+                                          R"({"state":"CLOSED","end_reason":"renter_stop",)"
+                                          R"("cumulative_charge_micro":"2000000",)"
+                                          R"("accepted_runtime_ms":"3600000",)"
+                                          R"("meter_stopped_at":"2026-01-15T13:00:00Z",)"
+                                          R"("funded_through":"2026-01-15T14:30:00Z"})"};
 inline constexpr events::Kind<PreemptionFacts> rental_preemption_noticed{
-    "rental.preemption_noticed", "rental", events::Audience::renter,
-    "The host takes the machine back; nothing more is billed.", events::Mail::now};
+    "rental.preemption_noticed",
+    "rental",
+    events::Audience::renter,
+    "The host takes the machine back; nothing more is billed.",
+    R"({"deadline_at":"2026-01-15T12:05:00Z"})",
+    events::Mail::now};
 inline constexpr events::Kind<FundsLowFacts> rental_funds_low{
-    "rental.funds_low", "rental", events::Audience::renter,
+    "rental.funds_low",
+    "rental",
+    events::Audience::renter,
     "A tenth of what the budget pays for is left, or five minutes. Once for each budget.",
+    R"({"left_s":900,"funded_through":"2026-01-15T14:30:00Z"})",
     events::Mail::now};
 inline constexpr events::Kind<SinceFacts> rental_engine_down{
-    "rental.engine_down", "rental", events::Audience::renter,
-    "The engine does not answer; nothing is billed meanwhile.", events::Mail::now};
+    "rental.engine_down",
+    "rental",
+    events::Audience::renter,
+    "The engine does not answer; nothing is billed meanwhile.",
+    R"({"since":"2026-01-15T12:10:00Z"})",
+    events::Mail::now};
 inline constexpr events::Kind<SinceFacts> rental_engine_up{
-    "rental.engine_up", "rental", events::Audience::renter, "The engine answers again."};
+    "rental.engine_up", "rental", events::Audience::renter, "The engine answers again.",
+    R"({"since":"2026-01-15T12:12:00Z"})"};
 inline constexpr events::Kind<SinceFacts> rental_gpu_lost{
-    "rental.gpu_lost", "rental", events::Audience::renter,
-    "A GPU of the machine does not answer; nothing is billed meanwhile.", events::Mail::now};
+    "rental.gpu_lost",
+    "rental",
+    events::Audience::renter,
+    "A GPU of the machine does not answer; nothing is billed meanwhile.",
+    R"({"since":"2026-01-15T12:20:00Z"})",
+    events::Mail::now};
 inline constexpr events::Kind<SinceFacts> rental_gpu_back{
-    "rental.gpu_back", "rental", events::Audience::renter, "All GPUs of the machine answer again."};
+    "rental.gpu_back", "rental", events::Audience::renter, "All GPUs of the machine answer again.",
+    R"({"since":"2026-01-15T12:26:00Z"})"};
 inline constexpr events::Kind<SinceFacts> rental_unreachable{
     "rental.unreachable", "rental", events::Audience::renter,
     "Its host was not heard for 90 seconds, and the rental may be out of reach; after 300 seconds "
-    "it ends."};
+    "it ends.",
+    R"({"since":"2026-01-15T12:30:00Z"})"};
 inline constexpr events::Kind<SinceFacts> rental_reachable{
     "rental.reachable", "rental", events::Audience::renter,
-    "Its host is heard again, after it was not."};
+    "Its host is heard again, after it was not.", R"({"since":"2026-01-15T12:30:01Z"})"};
 inline constexpr events::Kind<SinceFacts> rental_uncarried{
     "rental.uncarried", "rental", events::Audience::renter,
     "Its gate has not carried it for 60 seconds: it is out of reach and nothing is billed "
-    "meanwhile; after 900 seconds it ends."};
+    "meanwhile; after 900 seconds it ends.",
+    R"({"since":"2026-01-15T12:40:00Z"})"};
 inline constexpr events::Kind<SinceFacts> rental_carried{
     "rental.carried", "rental", events::Audience::renter,
-    "Its gate carries it again, after it did not; billing goes on."};
+    "Its gate carries it again, after it did not; billing goes on.",
+    R"({"since":"2026-01-15T12:43:00Z"})"};
 inline constexpr events::Kind<BudgetFacts> rental_budget_raised{
-    "rental.budget_raised", "rental", events::Audience::renter, "The budget was raised."};
+    "rental.budget_raised", "rental", events::Audience::renter, "The budget was raised.",
+    R"({"budget_micro":"6000000","budget_version":"2",)"
+    R"("funded_through":"2026-01-15T15:00:00Z"})"};
 inline constexpr events::Kind<EgressFacts> rental_egress_low{
     "rental.egress_low", "rental", events::Audience::renter,
     "Four fifths of what the price includes are sent; past all of it, the rental goes on slowly. "
-    "Once for each rental."};
+    "Once for each rental.",
+    R"({"egress":{"used_bytes":"858993459200",)"
+    R"("included_bytes":"1073741824000","state":"nearly_used"}})"};
 inline constexpr events::Kind<HostingFacts> hosting_started{
     "hosting.started", "rental", events::Audience::host,
-    "A rental runs on a machine of the host, and earns."};
+    "A rental runs on a machine of the host, and earns.",
+    R"({"state":"RUNNING","end_reason":null,"ready":true,"billed_ms":"0",)"
+    R"("earned_micro":"0"})"};
 inline constexpr events::Kind<HostingFacts> hosting_ended{
     "hosting.ended", "rental", events::Audience::host,
-    "A rental on a machine of the host is over and settled."};
+    "A rental on a machine of the host is over and settled.",
+    R"({"state":"STOPPED","end_reason":"renter_stop","ready":true,)"
+    R"("billed_ms":"3600000","earned_micro":"1800000"})"};
 
 std::vector<events::DeclaredKind> event_kinds();
 

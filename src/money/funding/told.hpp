@@ -41,17 +41,22 @@ constexpr auto wire_docs(const SuspenseFacts*) {
 }
 
 using FundingKind = events::Kind<FundingFacts>;
-inline constexpr FundingKind funding_confirmed{"funding.confirmed", "funding_intent",
-                                               events::Audience::renter,
-                                               "A transfer was credited to the balance."};
+inline constexpr FundingKind funding_confirmed{
+    "funding.confirmed", "funding_intent", events::Audience::renter,
+    "A transfer was credited to the balance.", R"({"state":"CONFIRMED"})"};
 inline constexpr FundingKind funding_exception{
-    "funding.exception", "funding_intent", events::Audience::renter,
-    "A transfer that was claimed does not match the intent.", events::Mail::now};
+    "funding.exception",
+    "funding_intent",
+    events::Audience::renter,
+    "A transfer that was claimed does not match the intent.",
+    R"({"state":"EXCEPTION","tx_hash":null,"exception":"the transaction was reverted"})",
+    events::Mail::now};
 inline constexpr FundingKind funding_cancelled{
-    "funding.cancelled", "funding_intent", events::Audience::renter, "The intent was called off."};
+    "funding.cancelled", "funding_intent", events::Audience::renter, "The intent was called off.",
+    R"({"state":"CANCELLED","tx_hash":null})"};
 inline constexpr events::Kind<SuspenseFacts> operations_suspense{
     "operations.suspense", "deposit", events::Audience::operators,
-    "Money came in that belongs to nobody yet."};
+    "Money came in that belongs to nobody yet.", R"({"amount_micro":"25000000"})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() {
     return {funding_confirmed, funding_exception, funding_cancelled, operations_suspense};

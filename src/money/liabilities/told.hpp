@@ -24,7 +24,7 @@ constexpr auto wire_docs(const UncoveredFacts*) {
 
 inline constexpr events::Kind<UncoveredFacts> operations_books_unsound{
     "operations.books_unsound", "liability_record", events::Audience::operators,
-    "A record shows that the treasury has less than is owed."};
+    "A record shows that the treasury has less than is owed.", R"({"asset":"USDC"})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() { return {operations_books_unsound}; }
 

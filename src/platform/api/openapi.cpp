@@ -444,7 +444,7 @@ json::object webhooks(const Router& router, Schemas& schemas) {
         std::replace(id.begin(), id.end(), '.', '_');
         json::object example = wire::example(*pushed.envelope).as_object();
         example["type"] = pushed.name;
-        example[pushed.member] = wire::example(*pushed.content);
+        example[pushed.member] = pushed.example();
         json::object call{
             {"operationId", id},
             {"x-group", "events"},

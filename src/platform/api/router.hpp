@@ -3,6 +3,7 @@
 // described struct (or nothing, for 204). See "How to add a route" in CONTRIBUTING.md.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -105,6 +106,7 @@ struct Pushed {
     const wire::Type* envelope = nullptr;
     std::string_view member;  // of the envelope
     const wire::Type* content = nullptr;
+    std::function<boost::json::value()> example;  // of its content
 };
 
 class Router {

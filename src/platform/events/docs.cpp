@@ -128,7 +128,8 @@ What goes wrong is mailed to people, and how transfers, refunds and disputes end
 the table below whose mail is `now`. `PUT /api/v1/account/notices {"types": {"rental.running":
 "digest", "machine.silent": "off"}}` chooses by type: `now`, `digest` (once a day, with others) or
 `off`; what is left out is as by default, and `GET` shows all. More than five mails in ten minutes
-become one. Security notices and answers to tickets are always mailed. Agents have no mailbox.
+become one. Security notices and answers to tickets are always mailed; fewer mails about withdrawals
+and payouts take a fresh step-up. Agents have no mailbox.
 
 ## Operators
 
@@ -213,7 +214,7 @@ std::string to_markdown(const Registry& registry) {
                         audience_words(kind.audience), kind.subject, mail_words(kind), kind.about);
     for (const auto& [type, kind] : registry.kinds()) {
         text += fmt::format("\n### {}\n\n{}\n\n```json\n{}```\n", type, kind.about,
-                            wire::indented(wire::example(*kind.facts)));
+                            wire::indented(example_of(kind)));
         std::string rows;
         for (const wire::Member& member : kind.facts->members) {
             const wire::Doc* doc = wire::doc_of(*kind.facts, member.name);

@@ -47,7 +47,8 @@ struct Kind {
     std::string_view type;     // "rental.running"
     std::string_view subject;  // the kind of what it is about
     Audience audience = Audience::both;
-    std::string_view about;  // when it is told, as a sentence
+    std::string_view about;    // when it is told, as a sentence
+    std::string_view example;  // JSON: in what its facts differ from the usual example of them
     Mail mail = Mail::off;
     // Where the feature has words of its own for it; else a mail is made of `about` and the facts.
     Words (*words)(const Facts& facts, std::string_view subject_id) = nullptr;
@@ -62,7 +63,11 @@ struct DeclaredKind {
           audience(kind.audience),
           about(kind.about),
           mail(kind.mail),
-          facts(&wire::type_of<Facts>()) {
+          facts(&wire::type_of<Facts>()),
+          example(kind.example),
+          spell([](std::string_view data) {
+              return wire::encode(wire::decode<Facts>(data, "example"));
+          }) {
         if (kind.words != nullptr)
             words = [in_words = kind.words](std::string_view data, std::string_view subject_id) {
                 return in_words(wire::decode_known<Facts>(data, "data"), subject_id);
@@ -75,6 +80,9 @@ struct DeclaredKind {
     std::string_view about;
     Mail mail;
     const wire::Type* facts;
+    std::string_view example;
+    // The same facts as they would be told; throws a Problem where they are none of its kind.
+    std::string (*spell)(std::string_view data);
     std::function<Words(std::string_view data, std::string_view subject_id)> words;  // none: usual
 };
 

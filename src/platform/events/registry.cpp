@@ -4,8 +4,16 @@
 
 #include "base/check.hpp"
 #include "events/reading.hpp"
+#include "wire/schema.hpp"
 
 namespace berth::events {
+
+boost::json::value example_of(const DeclaredKind& kind) {
+    wire::json::value facts = wire::example(*kind.facts);
+    const wire::json::value own = wire::json::parse(kind.example);
+    for (const auto& [member, value] : own.as_object()) facts.as_object()[member] = value;
+    return wire::json::parse(kind.spell(wire::json::serialize(facts)));
+}
 
 void Registry::add(std::span<const DeclaredKind> kinds) {
     for (const DeclaredKind& kind : kinds) {

@@ -2,6 +2,7 @@
 // by, and what openapi.json and docs/events.md are made from.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "events/events.hpp"
 
 namespace berth::events {
+
+// Facts as an event of this kind has them, for pages that explain it.
+boost::json::value example_of(const DeclaredKind& kind);
 
 class Registry {
 public:

@@ -109,7 +109,7 @@ Resolver::Resolver(LookUp look_up, const Limits& limits)
 Resolved Resolver::resolve(const std::string& host, Reach reach) const {
     if (const auto address = parse_address(host)) return judged({*address}, reach);
     auto slot = std::make_shared<Shared::Slot>(shared_);
-    if (!slot->taken) return {.reason = "too many names are being looked up"};
+    if (!slot->taken) return {.reason = "too many names are being looked up", .is_ours = true};
     const auto found = std::make_shared<std::promise<Resolved>>();
     std::future<Resolved> answer = found->get_future();
     try {
@@ -123,7 +123,7 @@ Resolved Resolver::resolve(const std::string& host, Reach reach) const {
             found->set_value(std::move(resolved));
         }).detach();
     } catch (const std::system_error&) {
-        return {.reason = "the name cannot be looked up just now"};
+        return {.reason = "the name cannot be looked up just now", .is_ours = true};
     }
     if (answer.wait_for(shared_->limits.within) != std::future_status::ready)
         return {.reason = "looking the name up takes too long"};

@@ -26,6 +26,7 @@ enum class Reach { public_only, anywhere };
 struct Resolved {
     std::vector<Address> addresses{};  // those that may be dialled, in the system's order
     std::string reason{};              // why there are none
+    bool is_ours = false;              // it was not asked for, since we had no room: try again
 };
 
 // Looks names up within a time and a few at once. Whoever owns a name owns the server that answers

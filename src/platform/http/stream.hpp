@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/time.hpp"
@@ -17,6 +18,7 @@ public:
 
     bool is_tls() const { return tls_ != nullptr; }
     Transfer shake_hands();  // what a client does before all else
+    std::string fault_of_handshake() const { return tls_ ? tls_->fault_of_handshake() : ""; }
 
     Transfer read(std::span<char> into);
     // Writes some of `first` followed by `second`, which are not both empty.

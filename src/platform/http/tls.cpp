@@ -84,9 +84,13 @@ TlsContext TlsContext::from_pem(const std::string& certificate, const std::strin
     return context;
 }
 
-TlsContext TlsContext::for_clients() {
+TlsContext TlsContext::for_clients(const std::string& ca_file) {
     TlsContext context(::SSL_CTX_new(::TLS_client_method()));
-    ::SSL_CTX_set_default_verify_paths(context.native());
+    if (ca_file.empty())
+        ::SSL_CTX_set_default_verify_paths(context.native());
+    else if (::SSL_CTX_load_verify_file(context.native(), ca_file.c_str()) != 1)
+        throw std::invalid_argument(
+            fmt::format("the authorities in {} cannot be used: {}", ca_file, last_reason()));
     ::ERR_clear_error();
     return context;
 }
@@ -128,6 +132,13 @@ Transfer TlsSession::shake_hands() {
     const Transfer transfer = outcome(::SSL_do_handshake(session_.get()));
     if (transfer.status != Transfer::Status::done || key_sha256_.empty()) return transfer;
     return {has_key(key_sha256_) ? Transfer::Status::done : Transfer::Status::closed};
+}
+
+std::string TlsSession::fault_of_handshake() const {
+    const long verified = ::SSL_get_verify_result(session_.get());
+    if (verified == X509_V_OK) return "the handshake failed";
+    return fmt::format("the certificate is not good: {}",
+                       ::X509_verify_cert_error_string(verified));
 }
 
 bool TlsSession::has_key(const std::string& key_sha256) const {

@@ -32,9 +32,10 @@ public:
     // Throws std::runtime_error with one sentence when the PEM files cannot be used.
     TlsContext(const std::string& certificate_file, const std::string& key_file);
     static TlsContext from_pem(const std::string& certificate, const std::string& key);
-    static TlsContext for_clients();  // with the system's authorities
-    static TlsContext for_pins();     // without any, for peers that are known by their keys
-    void forget_sessions();           // none is resumed, and nothing is kept for that
+    // With the authorities of a PEM file, or the system's.
+    static TlsContext for_clients(const std::string& ca_file = {});
+    static TlsContext for_pins();  // without any, for peers that are known by their keys
+    void forget_sessions();        // none is resumed, and nothing is kept for that
     ssl_ctx_st* native() const { return context_.get(); }
 
 private:
@@ -64,6 +65,7 @@ public:
 
     // What a client does first. Done only when the peer is the one that is meant.
     Transfer shake_hands();
+    std::string fault_of_handshake() const;  // of one that failed, for logs
     Transfer read(std::span<char> into);
     Transfer write(std::string_view bytes);
     Transfer finish_sending();  // wants_write: once more, when there is room

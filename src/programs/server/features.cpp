@@ -253,7 +253,7 @@ Features::Features(const settings::Snapshot& start, const Secrets& secrets, chai
       liabilities(treasury, chain, liabilities_key(secrets)),
       posting_key(posting_key_of(secrets)),
       event_kinds(event_registry()),
-      delivery({event_kinds, sealer, client, webhook_rules_of(start, site, own_listeners),
+      delivery({event_kinds, sealer, webhook_lines, webhook_rules_of(start, site, own_listeners),
                 *start.get<delivery::Settings>().webhook_ca_file, outbox, site}),
       tickets(site, outbox, knows_transaction),
       closing(outbox, above_closing()),

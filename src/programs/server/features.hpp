@@ -20,6 +20,7 @@
 #include "geo/geo.hpp"
 #include "guests/guests.hpp"
 #include "hosts/hosts.hpp"
+#include "http/line_client.hpp"
 #include "liabilities/liabilities.hpp"
 #include "machines/host_agents.hpp"
 #include "machines/upkeep.hpp"
@@ -84,6 +85,7 @@ struct Features {
     mail::Outbox outbox;
     accounts::Accounts accounts;
     http::CurlClient client;
+    http::LineClient webhook_lines;
     http::OwnListeners own_listeners;  // of this process, once it listens
     agent_protocol::CommandKey command_key;
     machines::Commands commands;

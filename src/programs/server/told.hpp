@@ -21,7 +21,8 @@ constexpr auto wire_docs(const TaskDeadFacts*) {
 
 inline constexpr events::Kind<TaskDeadFacts> operations_task_dead{
     "operations.task_dead", "task", events::Audience::operators,
-    "A task failed as often as it may, and waits for a person."};
+    "A task failed as often as it may, and waits for a person.",
+    R"({"kind":"send_mail","attempts":10})"};
 
 inline std::vector<events::DeclaredKind> event_kinds() { return {operations_task_dead}; }
 

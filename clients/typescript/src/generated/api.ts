@@ -1419,7 +1419,7 @@ export interface paths {
         };
         /** Which events the account gets by mail. */
         get: operations["show_mail_notices"];
-        /** Chooses which events the account gets by mail: now, as a digest, or not. */
+        /** Chooses which events the account gets by mail: now, as a digest, or not. Fewer mails about withdrawals and payouts take a fresh step-up, account-sensitive. */
         put: operations["choose_mail_notices"];
         post?: never;
         delete?: never;
