@@ -93,6 +93,7 @@ http::Response Prober::get(const Question& question, const std::string& address,
     request.headers.add("Authorization", "Bearer " + question.key);
     request.total_max = answer_within;
     if (endpoint.tls_key) request.pinned_key = *endpoint.tls_key;
+    request.fresh_connection = true;  // an idle one would keep the older process of a gate
     return client_.send(request);
 }
 
