@@ -7,6 +7,7 @@
 #include "crypto/hash.hpp"
 #include "crypto/token.hpp"
 #include "support/process.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -108,6 +109,9 @@ TEST_F(ApiKeys, AreRevokedWithAStepUpAndAtOnce) {
     EXPECT_EQ(ada.send("DELETE", keys + "/" + id, "", town.harness.new_id()).status, 204);
     EXPECT_EQ(town.with_key(secret, "GET", session).status, 401);
     EXPECT_EQ(ada.send("GET", keys).body, R"({"items":[],"next_cursor":null})");
+    EXPECT_EQ(
+        untold(town.harness.app->database(), {"account.make_api_key", "account.revoke_api_key"}),
+        "");
 }
 
 TEST_F(ApiKeys, FollowTheirAccountFromTheNextRequestOn) {

@@ -6,6 +6,7 @@
 #include "accounts/allow_list.hpp"
 #include "accounts/leaving.hpp"
 #include "accounts/operators.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -60,6 +61,9 @@ TEST_F(ChangeOfMail, TakesACodeFromTheNewAddressAndTellsBoth) {
         return accounts::list_former_emails(tx, {parse_uuid(id).value()});
     });
     EXPECT_EQ(former, std::vector<std::string>{"ada@example.org"});
+    EXPECT_EQ(
+        untold(town.harness.app->database(), {"account.ask_new_email", "account.change_email"}),
+        "");
 }
 
 TEST_F(ChangeOfMail, NeedsAFreshProofAndTheCodeOfThatAccount) {

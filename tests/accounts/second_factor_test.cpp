@@ -6,6 +6,7 @@
 #include "accounts/accounts.hpp"
 #include "accounts/paths.hpp"
 #include "crypto/totp.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -73,6 +74,10 @@ TEST_F(SecondFactor, TheOwnerHearsOfItByMail) {
     EXPECT_NE(newest().find("a recovery code was used"), std::string::npos) << newest();
     EXPECT_EQ(ada.send("DELETE", "/api/v1/account/mfa/totp").status, 204);
     EXPECT_NE(newest().find("the authenticator was removed"), std::string::npos) << newest();
+    EXPECT_EQ(untold(town.harness.app->database(),
+                     {"account.enable_authenticator", "account.use_recovery_code",
+                      "account.remove_authenticator"}),
+              "");
 }
 
 TEST_F(SecondFactor, EnrollingGivesASecretAnUriAndTenRecoveryCodes) {

@@ -8,6 +8,7 @@
 #include "accounts/sessions.hpp"
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -321,6 +322,7 @@ TEST_F(SessionRules, AreEndedEverywhereAtOnce) {
     EXPECT_TRUE(std::any_of(mails.begin(), mails.end(), [](const std::string& text) {
         return text.find("all sessions were ended") != text.npos;
     }));
+    EXPECT_EQ(untold(town.harness.app->database(), {"account.end_sessions"}), "");
 }
 
 TEST_F(SessionRules, ASuspendedAccountIs401OnTheNextRequestAndAtSignIn) {

@@ -1,5 +1,6 @@
 // Disputes and refunds as operators and renters read them.
 #include "admin/office.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -121,6 +122,9 @@ TEST_F(ReadCases, DisputesAreFoundByJobAndEitherSide) {
                   .status,
               422)
         << "the cursor of another list";
+    EXPECT_EQ(
+        untold(town.harness.app->database(), {"dispute.opened", "dispute.closed", "refund.posted"}),
+        "");
 }
 
 TEST_F(ReadCases, RefundsSayWhoWhyAndFromWhom) {

@@ -6,6 +6,7 @@
 
 #include "admin/office.hpp"
 #include "four_eyes/four_eyes.hpp"
+#include "support/told.hpp"
 #include "transfers/store.hpp"
 
 namespace berth::test {
@@ -259,6 +260,9 @@ TEST_F(FourEyes, ARefundAboveTheLimitWaits) {
     EXPECT_EQ(member(get(root, "pending-actions/" + pending_id), "amount_micro"), "1000000001");
     ASSERT_EQ(confirm(root, pending_id).status, 200);
     EXPECT_EQ(balances(renter).available.value, 1'000'000'001);
+    EXPECT_EQ(untold(town.harness.app->database(),
+                     {"operations.action_asked", "operations.action_decided"}),
+              "");
 }
 
 // A thousand small refunds are a large one.

@@ -2,6 +2,7 @@
 
 #include "admin/office.hpp"
 #include "audit/audit.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -101,6 +102,7 @@ TEST_F(AdminSettings, NumbersAndFlagsAreSentAsWhatTheyAre) {
     EXPECT_EQ(put("operations.admission_paused", "1"), 422);
     EXPECT_EQ(put("money.platform_fee_bps", "900"), 200);
     EXPECT_EQ(put("operations.admission_paused", "true"), 200);
+    EXPECT_EQ(untold(town.harness.app->database(), {"operations.paused"}), "");
 }
 
 TEST_F(AdminSettings, AValueThatIsNoneIsToldBeforeTheProofIsAskedFor) {
@@ -187,6 +189,18 @@ TEST_F(AdminTasks, ADeadOneIsTriedAgainOrDropped) {
     EXPECT_EQ(member(get(root, "tasks?state=dead"), "items.0.task_id"), "");
     EXPECT_EQ(events("retry_task"), 1);
     EXPECT_EQ(events("drop_task"), 1);
+}
+
+TEST_F(AdminTasks, OneThatHasFailedAsOftenAsItMayIsToldToOperators) {
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        tx.run(
+            "INSERT INTO tasks (task_id, kind, unique_key, payload, state, run_at, "
+            "attempts, lease_id, lease_until, last_error, created_at) VALUES ($1, 'send_mail', "
+            "NULL, 'no mail', 'waiting', 0, 999, NULL, 0, '', 0)",
+            TaskId::make(town.harness.clock.now(), town.harness.random));
+    });
+    town.run_tasks();
+    EXPECT_EQ(untold(town.harness.app->database(), {"operations.task_dead"}), "");
 }
 
 TEST_F(AdminSettings, ComeAllAtOnceOrByPages) {

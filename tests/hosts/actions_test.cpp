@@ -3,6 +3,7 @@
 
 #include "accounts/accounts.hpp"
 #include "rentals/market.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -93,6 +94,9 @@ TEST_F(MachineActions, AQuarantineStopsTheRunningJobWhichIsSettledOnce) {
         << "only by an operator";
     ASSERT_EQ(act(machine, "release").status, 200);
     EXPECT_EQ(machine_now(machine).state, machines::MachineState::UNQUALIFIED);
+    EXPECT_EQ(untold(town.harness.app->database(),
+                     {"machine.quarantined", "operations.machine_quarantined"}),
+              "");
 }
 
 TEST_F(MachineActions, AJobThatNoAgentHeardOfEndsAtOnceAndCostsNothing) {
@@ -153,6 +157,7 @@ TEST_F(MachineActions, AnIdleMachineThatIsPutAsideLeavesTheMarketAndIsTestedAfte
     EXPECT_EQ(back.state, machines::MachineState::UNQUALIFIED);
     EXPECT_EQ(back.qualify_state, machines::QualifyState::waiting);
     EXPECT_EQ(error_code(act(machine, "release")), "CONFLICT") << "it is in no quarantine";
+    EXPECT_EQ(untold(town.harness.app->database(), {"machine.unqualified"}), "");
 }
 
 TEST_F(MachineActions, VerifyingIsAnOperatorsWordAndIsTakenBackByOne) {
@@ -215,6 +220,7 @@ TEST_F(MachineActions, AnOperatorRetiresAnyMachineWhateverItDoes) {
     EXPECT_EQ(act(idle, "retire").status, 200);
     EXPECT_EQ(send_action(idle.machine_id, body_of("retire", 9)).status, 404) << "it is gone";
     EXPECT_EQ(act(simple(), "retire").status, 200);
+    EXPECT_EQ(untold(town.harness.app->database(), {"machine.retired"}), "");
 }
 
 TEST_F(MachineActions, EveryFaultOfTheRequestIsNamed) {

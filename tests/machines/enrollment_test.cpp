@@ -6,6 +6,7 @@
 #include "machines/gpus.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -38,6 +39,7 @@ TEST_F(Enrollments, GiveAMachineItsPlace) {
     EXPECT_EQ(machine.qualify_next_at, harness.clock.now());
     EXPECT_FALSE(machine.mode_observed_at);
     EXPECT_EQ(agent.heartbeat().status, 200);
+    EXPECT_EQ(untold(harness.app->database(), {"machine.enrolled"}), "");
 }
 
 TEST_F(Enrollments, AMachineIsCalledAfterItsFirstDevice) {

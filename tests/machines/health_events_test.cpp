@@ -8,6 +8,7 @@
 #include "machines/store.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -82,6 +83,7 @@ TEST_F(HealthEvents, ALostCardBlocksTheListingUntilItIsBack) {
     EXPECT_TRUE(is_blocked());
     tell("GPU_BACK", "{}");
     EXPECT_FALSE(is_blocked());
+    EXPECT_EQ(untold(harness.app->database(), {"machine.health"}), "");
 }
 
 TEST_F(HealthEvents, ACardThatIsThereAnywayIsNotOnRecord) {

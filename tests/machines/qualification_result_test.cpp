@@ -7,6 +7,7 @@
 #include "machines/qualification.hpp"
 #include "support/machine_agent.hpp"
 #include "support/machines.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 #include "wire/wire.hpp"
 
@@ -87,6 +88,7 @@ TEST_F(Testing, AGoodResultQualifiesTheMachine) {
     const auto measured = town.harness.app->database().read(
         [&](db::Transaction& tx) { return find_measured(tx, agent.machine); });
     EXPECT_EQ(measured.value().gpus_bytes, R"(["25757220864"])") << "what has to be wiped of each";
+    EXPECT_EQ(untold(town.harness.app->database(), {"machine.test_passed"}), "");
 }
 
 TEST_F(Testing, ABadResultSaysWhatToDoAndIsTriedAgain) {
@@ -100,6 +102,7 @@ TEST_F(Testing, ABadResultSaysWhatToDoAndIsTriedAgain) {
     EXPECT_NE(member(shown, "auto_qualify.reason").find("GPU"), std::string::npos);
     EXPECT_EQ(member(shown, "vram_bytes"), "null");
     EXPECT_EQ(machine().qualify_next_at, town.harness.clock.now() + std::chrono::minutes(1));
+    EXPECT_EQ(untold(town.harness.app->database(), {"machine.test_failed"}), "");
 }
 
 TEST_F(Testing, AResentResultIsAnsweredAsBeforeAndAnotherIsRefused) {

@@ -5,6 +5,7 @@
 
 #include "offers/host.hpp"
 #include "offers/offers.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -158,6 +159,7 @@ TEST_F(Listing, EveryOtherObstacleIsNamedAndChangesNothing) {
         EXPECT_EQ(now(m).offer_state, OfferState::unlisted) << row.code;
         EXPECT_EQ(now(m).version, m.version) << row.code;
     }
+    EXPECT_EQ(untold(town.harness.app->database(), {"machine.listing_rejected"}), "");
 }
 
 TEST_F(Listing, AQuarantinedMachineAndATwinGpuAreRefused) {
@@ -217,6 +219,7 @@ TEST_F(Listing, UnlistingAnIdleMachineTakesItOffTheMarket) {
     EXPECT_EQ(decision(list(m)), "admitted");
     EXPECT_EQ(member(send("POST", m, "/drain").body, "state"), "UNLISTED");
     EXPECT_EQ(now(m).offer_state, OfferState::unlisted);
+    EXPECT_EQ(untold(town.harness.app->database(), {"offer.unlisted", "machine.unlisted"}), "");
 }
 
 TEST_F(Listing, ARentalGoesOnWhateverItsHostSays) {
@@ -232,6 +235,7 @@ TEST_F(Listing, ARentalGoesOnWhateverItsHostSays) {
     EXPECT_EQ(member(send("POST", m, "/unlist").body, "state"), "DRAINING");
     EXPECT_EQ(now(m).offer_state, OfferState::unlisted);
     EXPECT_EQ(now(m).fence, m.fence) << "none of it is a new allocation";
+    EXPECT_EQ(untold(town.harness.app->database(), {"offer.draining", "machine.draining"}), "");
 }
 
 TEST_F(Listing, AnOfferWhoseTimeIsOverLeavesTheMarket) {

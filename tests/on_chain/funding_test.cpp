@@ -6,6 +6,7 @@
 #include "base/json_text.hpp"
 #include "funding/funding.hpp"
 #include "on_chain/money_town.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -77,6 +78,10 @@ TEST(Funding, AnIntentForUsdtIsOfThatToken) {
     EXPECT_EQ(member(town.claim(ada, intent, transfer).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada, "spendable_micro", "?asset=USDT"), "9");
     EXPECT_EQ(town.balance(ada), "0");
+    const std::string unwanted = town.intent(ada, 5);
+    EXPECT_EQ(town.post(ada, "/api/v1/funding-intents/" + unwanted + "/cancel", "").status, 200);
+    EXPECT_EQ(untold(town.town.harness.app->database(), {"funding.confirmed", "funding.cancelled"}),
+              "");
 }
 
 // Each of these is an exception: told on the intent, nothing credited, and a right one can follow.
@@ -121,6 +126,7 @@ TEST(Funding, ATransferThatIsNotTheOneAskedForIsAnException) {
     EXPECT_EQ(member(town.claim(ada, intent, right).body, "state"), "CONFIRMED");
     EXPECT_EQ(town.balance(ada), "1000");
     EXPECT_EQ(town.audit(), "sound");
+    EXPECT_EQ(untold(town.town.harness.app->database(), {"funding.exception"}), "");
 }
 
 TEST(Funding, AForeignTransferIsForbiddenAndLeavesNoTrace) {
@@ -260,6 +266,7 @@ TEST(Funding, ATransferNobodyClaimsGoesIntoSuspenseAndCanStillBeClaimed) {
     town.town.harness.clock.advance(std::chrono::seconds(100));
     EXPECT_TRUE(gauge(R"(berth_chain_look_age_seconds{chain="8453"} 100)"));
     ASSERT_EQ(suspense().size(), 1U);
+    EXPECT_EQ(untold(town.town.harness.app->database(), {"operations.suspense"}), "");
     EXPECT_EQ(suspense()[0].deposit.amount, Micro{4321});
     EXPECT_EQ(suspense()[0].deposit.sender, EvmNode::account(1).address());
     EXPECT_EQ(town.balance(ada), "0");

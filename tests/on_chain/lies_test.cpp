@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "on_chain/settlement.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -151,6 +152,7 @@ TEST_F(Lies, NothingIsSignedWithoutTokensAndGas) {
     lying.gas_said = 1000;
     settle(key);
     EXPECT_EQ(newest(town, ada), "INTENT") << "no gas";
+    EXPECT_EQ(untold(town.town.harness.app->database(), {"operations.treasury_short"}), "");
     lying.gas_said = {};
     lying.tokens_said = Micro{399'999};
     settle(key);

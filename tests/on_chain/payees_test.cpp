@@ -4,6 +4,7 @@
 
 #include "on_chain/settlement.hpp"
 #include "settings/changes.hpp"
+#include "support/told.hpp"
 #include "transfers/payees.hpp"
 
 namespace berth::test {
@@ -181,6 +182,7 @@ TEST_F(Payees, RevertsOneAfterTheOtherHoldEverythingUntilAPersonHasLooked) {
     EXPECT_EQ(newest(town, ada), "FAILED");
     EXPECT_EQ(newest(town, bob), "FAILED");
     EXPECT_TRUE(is_held());
+    EXPECT_EQ(untold(town.town.harness.app->database(), {"operations.settlement_held"}), "");
     EXPECT_EQ(town.balance(bob), "1000000") << "money of what was reverted is back";
     bar(bob, false);
     withdraw(town, bob, 400);

@@ -2,6 +2,7 @@
 #include "machines/health_events.hpp"
 #include "rentals/evidence.hpp"
 #include "rentals/market.hpp"
+#include "support/told.hpp"
 
 namespace berth::test {
 namespace {
@@ -51,6 +52,7 @@ TEST_F(LostCards, AreNotBilledUntilTheyAreBack) {
     EXPECT_EQ(member(show(ben, job), "host_status"), "ok");
     beat_after(job, 20);
     EXPECT_EQ(accepted(job), 40'000);
+    EXPECT_EQ(untold(town.harness.app->database(), {"rental.gpu_lost", "rental.gpu_back"}), "");
 }
 
 TEST_F(LostCards, EndTheRentalLikeAnEngineThatIsDown) {

@@ -1,6 +1,7 @@
 #include "machines/host_agents.hpp"
 #include "rentals/whole_rental.hpp"
 #include "server/secrets.hpp"
+#include "support/told.hpp"
 
 namespace berth::test::whole_rentals {
 namespace {
@@ -217,6 +218,7 @@ TEST_F(Rental, IsUsableAndUnbilledAfterANotice) {
     EXPECT_EQ(member(show(ben, job), "end_reason"), "preempted");
     end(job, 161'000);
     EXPECT_EQ(balances(ben).available, Micro{10'000'000 - 40'000});
+    EXPECT_EQ(untold(town.harness.app->database(), {"rental.preemption_noticed"}), "");
 }
 
 TEST_F(Rental, RefusesANoticeOfADedicatedMachine) {

@@ -4,6 +4,7 @@
 #include "audit/audit.hpp"
 #include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 
 namespace berth::test {
@@ -185,6 +186,8 @@ TEST_F(Tickets, AnAdminAnswersAndTheOwnerIsTold) {
     EXPECT_EQ(member(again.body, "messages.1.author"), "owner");
     EXPECT_NE(town.mail_to(support_mailbox).find("It has come"), std::string::npos);
     EXPECT_EQ(member(root.send("GET", "/api/v1/tickets?state=answered").body, "items.0.state"), "");
+    EXPECT_EQ(untold(town.harness.app->database(), {"operations.ticket_opened", "ticket.answered"}),
+              "");
 }
 
 TEST_F(Tickets, AClosedTicketTakesNoMoreAndItsEndIsAudited) {
@@ -206,6 +209,7 @@ TEST_F(Tickets, AClosedTicketTakesNoMoreAndItsEndIsAudited) {
             "SELECT target_id FROM audit_events WHERE action = 'close_ticket'");
     });
     EXPECT_EQ(events, std::vector<std::string>{id});
+    EXPECT_EQ(untold(town.harness.app->database(), {"ticket.closed"}), "");
 }
 
 TEST_F(Tickets, ATicketHasABoundedNumberOfMessages) {

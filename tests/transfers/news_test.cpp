@@ -1,6 +1,7 @@
 // Whoever sent money away is told by mail what became of it, whichever way it ended.
 #include <algorithm>
 
+#include "support/told.hpp"
 #include "transfers/paying_town.hpp"
 #include "transfers/transfers.hpp"
 
@@ -84,6 +85,43 @@ TEST_F(TransferNews, EveryStepOfATransferIsToldAsAnEvent) {
         town.with_key(key, "GET", "/api/v1/events?types=withdrawal.failed").body;
     EXPECT_EQ(member(last, "items.0.data.amount_micro"), "1000000");
     EXPECT_EQ(member(last, "items.0.data.reason"), "the chain refused the payment");
+    EXPECT_EQ(untold(town.harness.app->database(), {"withdrawal.intent", "withdrawal.submitted",
+                                                    "withdrawal.settled", "withdrawal.failed"}),
+              "");
+}
+
+TEST_F(TransferNews, EveryStepOfAPayoutIsToldToTheHost) {
+    const auto wallet = crypto::SigningKey::make(town.harness.random);
+    const auto made = town.enlist(wallet, R"(["renter","host"])");
+    const std::string key = member(made.body, "api_key.secret");
+    const AccountId host{parse_uuid(member(made.body, "account_id")).value()};
+    town.harness.app->database().write([&](db::Transaction& tx) {
+        const ledger::Context context{tx, town.harness.random, town.harness.clock.now()};
+        const auto renter = AccountId::make(context.now, context.random);
+        const auto job = JobId::make(context.now, context.random);
+        ledger::deposit(context, {renter, ledger::Asset::usdc, Micro{1000}, "x"});
+        ledger::hold(context,
+                     {job, renter, host, {}, ledger::Asset::usdc, Micro{1000}, Micro{1}, 1000});
+        ledger::capture(context, job, {Micro{1000}, 5});
+        ledger::release(context, job);
+    });
+    const std::string payouts = "/api/v1/hosts/payouts";
+    const auto ask = [&] {
+        const auto asked = town.with_key(key, "POST", payouts,
+                                         wish("100", "", crypto::checksummed(wallet.address())));
+        EXPECT_EQ(asked.status, 202) << asked.body;
+        return member(asked.body, "payout_id");
+    };
+    const std::string paid = ask();
+    const std::string failed = ask();
+    const std::string unwanted = ask();
+    end(paid, TransferState::SETTLED);
+    end(failed, TransferState::FAILED);
+    EXPECT_EQ(town.with_key(key, "POST", payouts + "/" + unwanted + "/cancel").status, 200);
+    EXPECT_EQ(
+        untold(town.harness.app->database(), {"payout.intent", "payout.submitted", "payout.settled",
+                                              "payout.failed", "payout.cancelled"}),
+        "");
 }
 
 TEST_F(TransferNews, OfOneThatExpiredOrWasCalledOffReachTheOwner) {

@@ -5,6 +5,7 @@
 
 #include "base/json_text.hpp"
 #include "ledger/ledger.hpp"
+#include "support/told.hpp"
 #include "transfers/paying_town.hpp"
 #include "transfers/store.hpp"
 #include "transfers/transfers.hpp"
@@ -41,6 +42,7 @@ TEST_F(Withdrawals, ToANewAddressWaitUntilTheLinkConfirmsIt) {
     EXPECT_EQ(balance(ada), "7500000");
     EXPECT_EQ(balance(ada, "pending_micro"), "2500000");
     EXPECT_EQ(member(ada.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "INTENT");
+    EXPECT_EQ(untold(town.harness.app->database(), {"withdrawal.awaiting_email_confirmation"}), "");
 }
 
 TEST_F(Withdrawals, ALinkWhoseMoneyHasGoneSavesTheAddressAlone) {
@@ -78,6 +80,7 @@ TEST_F(Withdrawals, AParkedOneExpiresWithItsLink) {
     Browser later = town.person("ada@example.org");
     EXPECT_EQ(member(later.send("GET", "/api/v1/withdrawals").body, "items.0.state"), "EXPIRED");
     EXPECT_EQ(balance(later), "10000000");
+    EXPECT_EQ(untold(town.harness.app->database(), {"withdrawal.expired"}), "");
 }
 
 TEST_F(Withdrawals, AKeyReachesSavedAddressesAlone) {
@@ -223,6 +226,16 @@ TEST_F(Withdrawals, APayoutFromASessionToANewAddressWaitsForItsLink) {
     EXPECT_EQ(earned("payable_micro"), "300");
     EXPECT_EQ(earned("requested_micro"), "600");
     EXPECT_EQ(member(ada.send("GET", payouts).body, "items.0.state"), "INTENT");
+    EXPECT_EQ(untold(town.harness.app->database(),
+                     {"payout.awaiting_email_confirmation", "payout.intent"}),
+              "");
+
+    const std::string next =
+        code_for(ada, "ada@example.org", code_wish("300", "payout", "", elsewhere));
+    ASSERT_EQ(post(ada, payouts, wish("300", with_code(next), elsewhere)).status, 202);
+    town.harness.clock.advance(std::chrono::hours(24));
+    town.run_tasks();
+    EXPECT_EQ(untold(town.harness.app->database(), {"payout.expired"}), "");
 }
 
 TEST_F(WithdrawalChallenges, AWalletSignsForOneTransfer) {
@@ -329,6 +342,7 @@ TEST_F(Withdrawals, AreCancelledUntilTheyAreSignedAndTheMoneyIsBackAtOnce) {
     EXPECT_EQ(late.status, 409);
     EXPECT_EQ(error_code(late), "CONFLICT");
     EXPECT_EQ(ada.balance(), "700");
+    EXPECT_EQ(untold(town.harness.app->database(), {"withdrawal.cancelled"}), "");
 }
 
 TEST_F(Withdrawals, ACancelledOneLeavesALinkThatConfirmsNothing) {

@@ -5,6 +5,7 @@
 
 #include "base/json_text.hpp"
 #include "crypto/siwe.hpp"
+#include "support/told.hpp"
 #include "support/town.hpp"
 #include "wallets/wallets.hpp"
 #include "wire/wire.hpp"
@@ -120,6 +121,8 @@ TEST_F(Wallets, TheOwnerHearsOfLinkingAndUnlinkingByMail) {
     EXPECT_EQ(town.mails_to("ada@example.org").size(), mails) << "nothing changed";
     unlink(ada, id);
     EXPECT_NE(newest().find("a wallet was unlinked"), std::string::npos) << newest();
+    EXPECT_EQ(
+        untold(town.harness.app->database(), {"account.link_wallet", "account.unlink_wallet"}), "");
 }
 
 TEST_F(Wallets, UnlinkingKeepsTheAddressReservedAndLinkingAgainCountsTheVersion) {
