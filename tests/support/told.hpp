@@ -13,8 +13,8 @@ inline std::string untold(db::Database& database, std::initializer_list<const ch
     return database.read([&](db::Transaction& tx) {
         std::string all;
         for (const std::string type : types) {
-            const auto count = tx.fetch_value<std::int64_t>(
-                "SELECT COUNT(*) FROM events WHERE type = $1", type);
+            const auto count =
+                tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM events WHERE type = $1", type);
             if (count.value_or(0) == 0) all += type + " ";
         }
         return all;

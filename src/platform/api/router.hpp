@@ -3,7 +3,6 @@
 // described struct (or nothing, for 204). See "How to add a route" in CONTRIBUTING.md.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <functional>
 #include <map>
 #include <memory>

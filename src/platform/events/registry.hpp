@@ -2,12 +2,12 @@
 // by, and what openapi.json and docs/events.md are made from.
 #pragma once
 
-#include <boost/json/fwd.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "events/events.hpp"
+#include "wire/type.hpp"
 
 namespace berth::events {
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/describe.hpp>
-#include <boost/json.hpp>
 #include <map>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "server/embedded.hpp"
 #include "server/markdown.hpp"
 #include "wire/rules.hpp"
+#include "wire/schema.hpp"
 
 namespace berth::server {
 namespace {
