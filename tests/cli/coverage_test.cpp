@@ -28,7 +28,6 @@ constexpr LeftOut left_out[] = {
     {"GET /api/v1/simulated/mail", "of the page of a simulated server"},
     {"GET /confirm/{confirmation_id}", "a page for browsers"},
     {"GET /recovery/{id}", "a page for browsers"},
-    {"GET /api/v1/offers\n", "`berth offers list` asks the catalog, which has more filters"},
     {"GET /api/v1/events/stream", "for programs; `berth events --follow` waits at the page"},
     {"GET /api/v1/admin/events/stream", "for programs; `berth admin events --follow` likewise"},
     {"POST /api/v1/host-agent/", "what machines say, signed with their own keys"},

@@ -95,7 +95,7 @@ TEST_F(SignInAtATerminal, AsksForTheCodeInTheMiddleOfACommand) {
     EXPECT_NE(told.err.find("`berth step-up admin-sensitive` at a terminal"), std::string::npos)
         << told.err;
     // Of whatever command, also one that the table knows nothing about.
-    const std::string body = R"({"value":"true","reason":"trying it","expected_version":0})";
+    const std::string body = R"({"value":true,"reason":"trying it","expected_version":0})";
     const Printed set = shell.run_on_terminal(
         {"api", "PUT", "/api/v1/admin/settings/operations.custom_images_enabled", "--from",
          shell.file("body", body)},

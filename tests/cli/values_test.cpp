@@ -109,8 +109,9 @@ TEST(Tables, DropWhatMattersLeastAndNeverThePrice) {
               "01a1e1e9-e1e  RTX 3090       1  24 GB  0.1800 USDC/h\n"
               "01a1e1e9-e1a  A100 SXM 80GB  8  80 GB  1.2500 USDC/h\n");
     EXPECT_EQ(table(40),
-              "OFFER         GPU           PRICE\n"
-              "01a1e1e9-e1e  RTX 309…  0.1800 USDC/h\n");
+              "OFFER         GPU                  PRICE\n"
+              "01a1e1e9-e1e  RTX 3090     0.1800 USDC/h\n"
+              "01a1e1e9-e1a  A100 SXM 8…  1.2500 USDC/h\n");
 }
 
 TEST(Tables, HaveSomeColumnsOnlyWhereThereIsSomethingInThem) {
@@ -272,8 +273,7 @@ TEST(Completions, OfferTheIdsOfTheRightList) {
     EXPECT_EQ(completions({"rentals", "show", "01"}, any), "01 of rentals list\n");
     EXPECT_EQ(completions({"offers", "edit", "01"}, any), "01 of machines list\n");
     EXPECT_EQ(completions({"rentals", "create", "--offer", "01"}, any), "01 of offers list\n");
-    EXPECT_EQ(completions({"quotes", "create", "--template-id", "qw"}, any),
-              "qw of templates list\n");
+    EXPECT_EQ(completions({"quotes", "create", "--template", "qw"}, any), "qw of templates list\n");
     EXPECT_EQ(completions({"admin", "machines", "act", "01"}, any), "01 of admin machines list\n");
     EXPECT_EQ(completions({"rentals", "show", "01", "02"}, any), "") << "one is enough";
 }

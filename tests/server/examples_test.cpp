@@ -90,12 +90,16 @@ protected:
         }
         return out + query;
     }
-    std::string body(const json::object& operation) const {
+    std::string body(const json::object& operation) {
         const json::value* request = operation.if_contains("requestBody");
         if (request == nullptr) return "";
         const json::object& content = request->at("content").as_object();
         if (!content.contains("application/json")) return "";
         json::value example = content.at("application/json").at("example");
+        // Its name stays, for links refer to it.
+        if (text_of(operation.at("operationId")) == "replace_template")
+            example.as_object()["template_id"] =
+                member(send(ben, "GET", "/api/v1/templates/" + model).body, "template_id");
         for (auto& [name, value] : example.as_object())
             if (const auto real = stands_for.find(std::string(name));
                 real != stands_for.end() && value.is_string() &&
@@ -116,7 +120,9 @@ protected:
         return by_browser(person, route, ask);
     }
     http::Response by_whom_it_is_for(const api::Route& route, Ask ask) {
-        hear(town.harness, machine.machine_id);
+        // Until it is retired by its own example.
+        const std::string own = "/api/v1/hosts/machines/" + to_string(machine.machine_id);
+        if (send(ada, "GET", own).status == 200) hear(town.harness, machine.machine_id);
         switch (route.access) {
             case Access::anyone: return town.harness.ask(ask);
             case Access::participant:
@@ -154,6 +160,7 @@ TEST_F(Examples, EveryOneOfARequestIsTaken) {
     int done = 0;
     for (const auto& entry : town.harness.app->router().entries()) {
         const api::Route& route = entry->route;
+        if (route.name == "test_upload") continue;  // its body is no example: a flood of bytes
         std::string method = route.method;
         for (char& c : method) c = static_cast<char>(std::tolower(c));
         const json::object& operation = document.at("paths").at(route.path).at(method).as_object();

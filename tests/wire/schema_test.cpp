@@ -67,8 +67,10 @@ TEST(WireSchema, PutsStructsIntoComponentsOnce) {
     ASSERT_EQ(schemas.components().size(), 1U);
     EXPECT_EQ(json::serialize(schemas.components().at("Inner")),
               R"({"type":"object","properties":{"name":{"type":"string","minLength":1,)"
-              R"("maxLength":100},"notice_s":{"type":"integer","minimum":0,"maximum":3600}},)"
-              R"("required":["name"],"additionalProperties":false})");
+              R"("maxLength":100,"description":"What people call it."},)"
+              R"("notice_s":{"type":"integer","minimum":0,"maximum":3600}},)"
+              R"("required":["name"],"additionalProperties":false})")
+        << "a member of which its struct says nothing means what its name means everywhere";
 }
 
 TEST(WireSchema, ClosesWhatIsReadAndWhatIsMarked) {
@@ -119,7 +121,7 @@ TEST(WireSchema, DescribesAChoiceByItsLiteralOrByWhatIsThere) {
     EXPECT_EQ(schema_of<sample::Proof>(), R"({"oneOf":[{"$ref":"#/components/schemas/ByCode"},)"
                                           R"({"$ref":"#/components/schemas/ByLink"}]})");
     EXPECT_NE(component_of<sample::Command>("SetRole", Use::request)
-                  .find(R"("action":{"type":"string","const":"set_role"})"),
+                  .find(R"("action":{"type":"string","const":"set_role",)"),
               std::string::npos);
 }
 

@@ -43,7 +43,7 @@ constexpr auto wire_docs(const CatalogQuery*) {
          "sold with 24 measures a little less. Machines that never measured are left out.",
          "24"},
         {"fits_only", "Only offers that can run the template of template_id, which it needs.",
-         "true", "false"},
+         "false", "false"},
     });
     std::array<wire::Doc, shared.size() + own.size()> all{};
     std::copy(own.begin(), own.end(), std::copy(shared.begin(), shared.end(), all.begin()));

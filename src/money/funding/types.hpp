@@ -158,7 +158,8 @@ struct TransfersQuery {
 BOOST_DESCRIBE_STRUCT(TransfersQuery, (), (tx_hash))
 constexpr auto wire_docs(const TransfersQuery*) {
     return std::to_array<wire::Doc>({
-        {"tx_hash", "The transaction to look at."},
+        {"tx_hash", "The transaction to look at.",
+         "0x5d53558791c9346d644d077354420f9a93600acf54eb6a279f12b43025392c3a"},
     });
 }
 

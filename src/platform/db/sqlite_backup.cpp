@@ -100,15 +100,17 @@ void copy_sqlite(const std::string& from, const std::string& to) {
     if (!fs::exists(from)) fail(from, "there is no such file");
     if (fs::exists(to)) fail(to, "is there already");
     const std::string partial = to + ".partial";
-    fs::remove(partial);
+    remove_whole(partial);
     make_private(partial);
     try {
         copy_pages(from, partial);
         prove(partial);
+        // Who only reads leaves the log behind, empty.
+        for (const char* left_over : {"-wal", "-shm"}) fs::remove(partial + left_over);
         flush(partial);
         move(partial, to);
     } catch (...) {
-        fs::remove(partial);
+        remove_whole(partial);
         throw;
     }
 }

@@ -269,6 +269,9 @@ int run(const Words& words) {
         Context context(line, console);
         as_json = context.output() == Output::json;
         console.set_quiet(as_json && !console.err_is_terminal());
+        // Before anything leaves: looking up what a short id means asks the server.
+        if (const auto key = line.arguments.find("ssh-key"))
+            line.arguments.set("ssh-key", read_public_key(*key));
         complete_ids(context, line);
         return line.command->run != nullptr ? line.command->run(context) : run_row(context);
     } catch (const Failure& failure) {

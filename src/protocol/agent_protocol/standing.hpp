@@ -71,6 +71,7 @@ BOOST_DESCRIBE_STRUCT(MachineStanding, (),
                        earned_month_micro, findings, reach, reach_why))
 constexpr auto wire_docs(const MachineStanding*) {
     return std::to_array<wire::Doc>({
+        {"machine_id", "The machine that asks."},
         {"as_of", "The server's time of it."},
         {"label", "What its owner calls it; null without a name.", "rack 2, left"},
         {"state", "Of the machine.", "ALLOCATED"},
