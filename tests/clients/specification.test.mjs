@@ -27,6 +27,13 @@ function pointer(...names) {
         String(name).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
 }
 
+// One, or several by name, of which those that many share are kept in one place.
+function examplesOf({ example, examples = {} }) {
+    if (example !== undefined) return [example];
+    return Object.values(examples).map((each) => (each.$ref
+        ? document.components.examples[each.$ref.split('/').at(-1)] : each).value);
+}
+
 const validators = new Map(); // the same schema stands in many places
 
 function isValid(value, ...place) {
@@ -63,9 +70,11 @@ test('every body has an example that its schema takes', () => {
         for (const [name, holder] of bodies) {
             const content = holder?.content?.['application/json'];
             if (!content) continue;
-            assert.ok(content.example !== undefined, `${name} has no example`);
-            isValid(content.example, 'paths', path, method, ...name.split('/'), 'content',
-                'application/json', 'schema');
+            const examples = examplesOf(content);
+            assert.ok(examples.length > 0, `${name} has no example`);
+            for (const example of examples)
+                isValid(example, 'paths', path, method, ...name.split('/'), 'content',
+                    'application/json', 'schema');
         }
         parameters.forEach((parameter, i) => {
             if (parameter.in === 'path') assert.ok(parameter.example !== undefined, parameter.name);
@@ -78,7 +87,7 @@ test('every body has an example that its schema takes', () => {
 test('every error says its code and when it occurs', () => {
     forEach(({ responses, security }) => {
         const failures = Object.entries(responses).filter(([status, { content }]) =>
-            status >= '400' && content?.['application/json']?.example?.error);
+            status >= '400' && examplesOf(content?.['application/json'] ?? {}).some(({ error }) => error));
         assert.ok(failures.length > 0);
         for (const [, { description }] of failures) {
             assert.match(description, /^([A-Z_]{4,}: [^.]{10,}\.( |$))+$/);

@@ -7,7 +7,7 @@ const id = '01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57';
 export async function allowed(): Promise<void> {
     await client.call('list_jobs');
     await client.call('list_jobs', { query: { limit: 5 }, signal: AbortSignal.timeout(1000), retries: 0 });
-    await client.call('relay_chat_completions', { path: { id }, body: { model: 'm', stream: true } });
+    await client.call('relay_chat_completions', { path: { id }, body: { model: 'm', messages: [{ role: 'user', content: 'hi' }], stream: true } });
     const nothing: undefined = await client.call('revoke_api_key', { path: { id } });
     const job: Answer<'show_job'> = await client.call('show_job', { path: { id } });
     const same: Schema<'Job'> = job;
