@@ -195,8 +195,8 @@ test('errors have one envelope, and the codes the status that they always have',
 
 test('it is version 3.0.0, under /api/v1', () => {
     assert.equal(document.info.version, '3.0.0');
-    const elsewhere = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/{page}', '/sign-in',
-        '/terms', '/confirm/{confirmation_id}', '/recovery/{id}', '/.well-known/berth-keys.json',
+    const elsewhere = ['/', '/healthz', '/readyz', '/openapi.json', '/docs', '/docs/api', '/docs/{page}',
+        '/sign-in', '/terms', '/confirm/{confirmation_id}', '/recovery/{id}', '/.well-known/berth-keys.json',
         '/assets/{name}', '/branding.css', '/branding/logo'];
     for (const { path } of operations) {
         assert.ok(path.startsWith('/api/v1/') || elsewhere.includes(path), path);

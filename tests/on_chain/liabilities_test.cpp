@@ -6,7 +6,6 @@
 #include "liabilities/liabilities.hpp"
 #include "liabilities/posts.hpp"
 #include "on_chain/settlement.hpp"
-#include "support/told.hpp"
 #include "worker/worker.hpp"
 
 namespace berth::test {
@@ -47,15 +46,6 @@ TEST_F(Proving, ADepositThatBecomesFinalMeanwhileIsOwedAndThere) {
     EXPECT_EQ(member(record, "items.0.treasury_micro"), "1000500");
     EXPECT_EQ(member(record, "items.0.covered"), "true") << record;
     EXPECT_EQ(member(record, "items.0.as_of"), to_rfc3339(read_at));
-}
-
-TEST_F(Proving, ATreasuryThatHasLessThanIsOwedIsToldToOperators) {
-    prove();
-    EXPECT_EQ(untold(town.town.harness.app->database(), {"operations.books_unsound"}),
-              "operations.books_unsound ");
-    lying.tokens_said = Micro{999'999};
-    EXPECT_EQ(member(prove(), "items.0.covered"), "false");
-    EXPECT_EQ(untold(town.town.harness.app->database(), {"operations.books_unsound"}), "");
 }
 
 // Records that are written into the chain, by a key that does nothing else.
