@@ -36,17 +36,18 @@ protected:
 };
 
 TEST_F(FirstHour, IdsMayBeShortened) {
-    const std::string id = to_string(rented());
-    EXPECT_EQ(member(shell.run({"rentals", "show", id.substr(0, 13)}).out, "job_id"), id);
+    // First the offer: once it is rented it is no longer among those that are looked through.
     const std::string offer = to_string(machine.offer_id);
     EXPECT_EQ(member(shell.run({"offers", "show", offer.substr(0, 20)}).out, "offer_id"), offer);
-    const Printed none = shell.run({"rentals", "show", "ffffff00", "-o", "table"});
-    EXPECT_EQ(none.status, 4);
-    EXPECT_SAYS(none.err, "none of the rentals begins with ffffff00; see berth rentals list");
     const Printed quote =
         shell.run({"rentals", "create", "--offer", offer.substr(0, 20), "--template", model,
                    "--budget", "1", "--dry-run", "-o", "table"});
     EXPECT_SAYS_NOT(quote.err, "none of the offers");
+    const std::string id = to_string(rented());
+    EXPECT_EQ(member(shell.run({"rentals", "show", id.substr(0, 13)}).out, "job_id"), id);
+    const Printed none = shell.run({"rentals", "show", "ffffff00", "-o", "table"});
+    EXPECT_EQ(none.status, 4);
+    EXPECT_SAYS(none.err, "none of the rentals begins with ffffff00; see berth rentals list");
     const std::string word = shell.run({"complete", "--", "rentals", "show", id.substr(0, 9)}).out;
     EXPECT_EQ(word, id + "\n");
     shell.environment["BERTH_SERVER"] = "http://127.0.0.1:1";
@@ -118,6 +119,67 @@ TEST_F(FirstHour, AQuoteThatRanOutAtThePromptIsQuotedAgain) {
     EXPECT_EQ(made.status, 0) << made.out;
     EXPECT_SAYS(made.out, "the quote ran out meanwhile: here is another");
     EXPECT_EQ(rentals().size(), 37U) << "one rental, and no second question for the same terms";
+}
+
+// Between `berth` and the server: passes on what is asked, and says of the first reservation that
+// its quote ran out, of the next that nobody knows what became of it.
+class LosingLine {
+public:
+    explicit LosingLine(std::uint16_t port) : port_(port) {}
+    std::string address() const { return "http://127.0.0.1:" + std::to_string(line_.port()); }
+    std::vector<std::string> keys;  // of the reservations
+
+private:
+    void pass_on(RawSocket& from) {
+        std::string asked = from.receive_until("\r\n\r\n");
+        const http::Headers said = headers_of(asked);
+        const auto size = std::stoul(std::string(said.find("Content-Length").value_or("0")));
+        std::string body;
+        while (body.size() < size) body += from.receive_until("}");
+        if (!asked.starts_with("POST /api/v1/jobs ")) return from.send(answer_to(asked + body));
+        keys.emplace_back(said.find("Idempotency-Key").value_or(""));
+        if (keys.size() == 1)
+            return from.send(json_answer(
+                R"({"error":{"code":"QUOTE_EXPIRED","message":"it ran out","retryable":false,)"
+                R"("request_id":"x"}})",
+                "409 Conflict\r\nConnection: close"));
+        const std::string answer = answer_to(asked + body);
+        from.send(keys.size() > 2 ? answer
+                                  : json_answer("{}",
+                                                "502 Bad Gateway\r\nConnection: close\r\n"
+                                                "x-should-retry: false"));
+    }
+    static http::Headers headers_of(const std::string& head) {
+        http::Headers headers;
+        std::istringstream lines(head);
+        for (std::string line; std::getline(lines, line);)
+            if (const std::size_t end = line.find(": "); end != std::string::npos)
+                headers.add(line.substr(0, end), line.substr(end + 2, line.size() - end - 3));
+        return headers;
+    }
+    std::string answer_to(const std::string& asked) const {
+        RawSocket server(port_);
+        server.send(asked);
+        const http::Response answer = server.receive();
+        return json_answer(answer.body,
+                           fmt::format("{} Passed On\r\nConnection: close", answer.status));
+    }
+
+    std::uint16_t port_;
+    http::RawUpstream line_{[this](RawSocket& socket) { pass_on(socket); }};
+};
+
+TEST_F(FirstHour, AReservationWhoseAnswerWasLostIsRepeatedWithTheKeyOfItsOwnQuote) {
+    LosingLine line(town.harness.app->port());
+    shell.environment["BERTH_SERVER"] = line.address();
+    const Printed lost = shell.run(create({"--yes", "-o", "json"}));
+    ASSERT_EQ(line.keys.size(), 2U) << lost.err;
+    EXPECT_NE(lost.status, 0);
+    EXPECT_SAYS(lost.err, "\"idempotency_key\":\"" + line.keys.at(1) + "\"");
+    const Printed again = shell.run(create({"--yes", "--idempotency-key", line.keys.at(1)}));
+    EXPECT_EQ(line.keys.size(), 3U);
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(rentals(), member(again.out, "job_id") + "\n") << "one rental, and not two";
 }
 
 TEST_F(FirstHour, TooLittleMoneySaysHowMuchAndWhatBringsIt) {

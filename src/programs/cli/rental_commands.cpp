@@ -261,8 +261,8 @@ Reserved reserve(Context& context, const Request& ask, const Quoted& quoted,
 
 // Quotes, shows, asks and reserves, and all of it again where the person thought longer than a
 // quote holds; only where the terms have changed is it asked again. Of a dry run it shows the
-// quote.
-int quote_and_reserve(Context& context, Request ask, const Wanted& wanted) {
+// quote. `ask` has the key under which it is to be repeated, which is another for each quote.
+int quote_and_reserve(Context& context, Request& ask, const Wanted& wanted) {
     std::string agreed;
     for (int left = quotes_max;; --left) {
         const Quoted quoted = ask_cheapest_quote(context, ask, wanted);
@@ -283,6 +283,7 @@ int quote_and_reserve(Context& context, Request ask, const Wanted& wanted) {
             throw Failure(Exit::conflict, "the quotes run out at once, and nothing was reserved");
         context.console().say("the quote ran out meanwhile: here is another");
         ask.idempotency_key = context.api().make_key();
+        tell_key(context, *ask.idempotency_key);
     }
 }
 
@@ -311,7 +312,7 @@ int create_rental(Context& context) {
     try {
         return quote_and_reserve(context, ask, wanted);
     } catch (const Failure& failure) {
-        throw with_key(failure, key);
+        throw with_key(failure, *ask.idempotency_key);
     }
 }
 
