@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "accounts/settings.hpp"
+#include "api/reference.hpp"
 #include "crypto/hash.hpp"
 
 namespace berth::accounts {
@@ -20,30 +21,16 @@ constexpr std::string_view page = R"(<!doctype html>
 </html>
 )";
 
-std::string escaped(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
-
 }  // namespace
 
 std::string brand_line(const api::Call& call) {
     const bool has_logo = call.settings<Branding>().logo->bytes != nullptr;
     return fmt::format("<header>{}{}</header>\n",
                        has_logo ? R"(<img src="/branding/logo" alt="" height="24"> )" : "",
-                       escaped(brand(call)));
+                       api::html_escaped(brand(call)));
 }
 
-std::string brand_name(const api::Call& call) { return escaped(brand(call)); }
+std::string brand_name(const api::Call& call) { return api::html_escaped(brand(call)); }
 
 api::Html button_page(api::Call& call, const ButtonPage& content) {
     call.add_header(
