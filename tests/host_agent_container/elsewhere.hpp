@@ -4,10 +4,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/letters.hpp"
 #include "host_agent/core/tool.hpp"
 #include "support/process.hpp"
 
@@ -17,10 +21,8 @@ namespace berth::test {
 // kernel, with addresses for documentation, and a sink for bytes in it.
 class Elsewhere {
 public:
-    explicit Elsewhere(const std::string& network)
-        : name_(fmt::format("berth{}", ::getpid())),
-          host_(network + ".1"),
-          neighbour_(network + ".2") {
+    explicit Elsewhere(const std::string& network) : Elsewhere(network, not_yet) {
+        take_down_what_others_left();
         ip({"netns", "add", name_});
         ip({"link", "add", name_, "type", "veth", "peer", "name", "eth0", "netns", name_});
         ip({"address", "add", host_ + "/30", "dev", name_});
@@ -37,8 +39,7 @@ public:
     }
     ~Elsewhere() {
         sink_.reset();
-        host_agent::run_tool({.arguments = {"ip", "link", "delete", name_}});
-        host_agent::run_tool({.arguments = {"ip", "netns", "delete", name_}});
+        take_down(name_);
     }
     Elsewhere(const Elsewhere&) = delete;
     Elsewhere& operator=(const Elsewhere&) = delete;
@@ -53,11 +54,34 @@ public:
     }
 
 private:
+    // Destroyed, and so taken down, even where what follows throws.
+    enum NotYet { not_yet };
+    Elsewhere(const std::string& network, NotYet)
+        : name_(prefix + std::to_string(::getpid())),
+          host_(network + ".1"),
+          neighbour_(network + ".2") {}
+
+    static void take_down(const std::string& name) {
+        host_agent::run_tool({.arguments = {"ip", "link", "delete", name}});
+        host_agent::run_tool({.arguments = {"ip", "netns", "delete", name}});
+    }
+    // A test that was killed leaves its network, which has the address that is needed.
+    static void take_down_what_others_left() {
+        std::istringstream lines(
+            host_agent::run_tool({.arguments = {"ip", "netns", "list"}}).output);
+        for (std::string name; lines >> name; lines.ignore(1'000, '\n')) {
+            const std::string process = name.substr(std::min(name.size(), prefix.size()));
+            const bool is_ours =
+                name == prefix + process && std::all_of(process.begin(), process.end(), is_digit);
+            if (is_ours && !std::filesystem::exists("/proc/" + process)) take_down(name);
+        }
+    }
     static void ip(std::vector<std::string> words) {
         words.insert(words.begin(), "ip");
         host_agent::run_tool_or_throw({.arguments = std::move(words)});
     }
 
+    inline static const std::string prefix = "berth";
     std::string name_;
     std::string host_;
     std::string neighbour_;
