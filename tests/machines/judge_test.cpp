@@ -7,6 +7,7 @@ namespace berth::test {
 namespace {
 
 using namespace machines;
+using machines::Outcome;  // and not that of a process
 
 constexpr std::string_view reported_ids[] = {
     "driver.version",      "gpu.uniform", "gpu.memory",        "gpu.idle",

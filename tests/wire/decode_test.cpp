@@ -26,16 +26,6 @@ struct Order {
 };
 BOOST_DESCRIBE_STRUCT(Order, (), (amount_micro, agent, items, note, label))
 
-struct Forgetful {
-    bool told = false;
-    bool untold = false;
-};
-BOOST_DESCRIBE_STRUCT(Forgetful, (), (told))
-
-static_assert(wire::every_member_described<Everything>);
-static_assert(wire::every_member_described<sample::Nothing>);
-static_assert(!wire::every_member_described<Forgetful>, "type_of<Forgetful>() does not compile");
-
 TEST(WireDecode, ReadsMembersInAnyOrder) {
     const auto order = wire::decode<Order>(
         R"({"label":null,"items":[{"name":"b","model":"m"}],"agent":{"name":"a"},)"

@@ -13,11 +13,10 @@
 // member may be NULL when it is a std::optional.
 #pragma once
 
-#include <boost/describe.hpp>
-#include <boost/pfr/tuple_size.hpp>
-
 #include <array>
+#include <boost/describe.hpp>
 
+#include "base/described.hpp"
 #include "db/values.hpp"
 
 namespace berth::db {
@@ -26,14 +25,12 @@ using ColumnNames = std::span<const std::string_view>;
 
 std::string with_columns(std::string_view text, ColumnNames names);
 
-template <class Row,
-          class List = boost::describe::describe_members<Row, boost::describe::mod_public>>
+template <class Row, class List = Descriptions<Row>>
 struct Columns;
 
 template <class Row, template <class...> class List, class... Each>
 struct Columns<Row, List<Each...>> {
-    static_assert(sizeof...(Each) == boost::pfr::tuple_size_v<Row>,
-                  "a member is missing in this struct's description");
+    static_assert(every_member_described<Row>);
     static constexpr std::array<std::string_view, sizeof...(Each)> names{json_name(Each::name)...};
 
     static void read(const Result::Row& from, Row& to) {

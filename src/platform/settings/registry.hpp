@@ -4,13 +4,12 @@
 #pragma once
 
 #include <boost/describe/class.hpp>
-#include <boost/describe/members.hpp>
-#include <boost/pfr/tuple_size.hpp>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 
+#include "base/described.hpp"
 #include "base/time.hpp"
 #include "settings/setting.hpp"
 
@@ -127,12 +126,10 @@ private:
 
 template <class Section>
 Registry& Registry::add() {
-    using Members = boost::describe::describe_members<Section, boost::describe::mod_public>;
-    static_assert(boost::mp11::mp_size<Members>::value == boost::pfr::tuple_size_v<Section>,
-                  "every setting of a section is described");
+    static_assert(every_member_described<Section>);
     const auto make = []() -> std::shared_ptr<void> { return std::make_shared<Section>(); };
     sections_.push_back({&tag<Section>, make, make()});
-    boost::mp11::mp_for_each<Members>([&](auto member) {
+    boost::mp11::mp_for_each<Descriptions<Section>>([&](auto member) {
         add_entry(Section::category, member.name, [](void* section) -> Field* {
             return &(static_cast<Section*>(section)->*decltype(member)::pointer);
         });

@@ -34,9 +34,7 @@
 #include <boost/describe/class.hpp>
 #include <boost/describe/enum.hpp>
 #include <boost/describe/enumerators.hpp>
-#include <boost/describe/members.hpp>
 #include <boost/json/fwd.hpp>
-#include <boost/pfr/tuple_size.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +48,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/described.hpp"
 #include "base/enum_names.hpp"
 #include "base/ids.hpp"
 #include "base/money.hpp"
@@ -356,20 +355,12 @@ void* member_at(void* object) {
     return &(static_cast<T*>(object)->*Pointer);
 }
 
-template <class T>
-using Descriptions = boost::describe::describe_members<T, boost::describe::mod_public>;
-
-// Boost.PFR counts the members of an aggregate without being told their names.
-template <class T>
-inline constexpr bool every_member_described =
-    boost::mp11::mp_size<Descriptions<T>>::value == boost::pfr::tuple_size_v<T>;
-
 template <class T, class List>
 struct StructureTable;
 
 template <class T, template <class...> class List, class... Each>
 struct StructureTable<T, List<Each...>> {
-    static_assert(every_member_described<T>, "a member is missing in this struct's description");
+    static_assert(every_member_described<T>);
     static_assert(sizeof...(Each) <= members_max);
 
     static constexpr std::array<Member, sizeof...(Each)> members{
