@@ -112,6 +112,19 @@ TEST_F(SshTest, StrangersWhoSayNothingDoNotKeepTheRenterOut) {
     EXPECT_TRUE(renter->running()) << "who has shown the key stays";
 }
 
+// As it does when READY has been heard and the meter runs: by then the renter may be at work.
+TEST_F(SshTest, AnAgentThatLooksAgainPutsNobodyOut) {
+    const auto renter =
+        client({}, {"touch /work/here; while [ ! -e /work/go ]; do sleep 0.1; done; exit 7"});
+    ASSERT_TRUE(support::eventually(
+        [&] { return std::filesystem::exists(workload.folder + "/work/here"); }));
+    const auto again = runtime->rejoin(workload);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->ssh_host_key_fingerprint, started.ssh_host_key_fingerprint);
+    ssh({"touch /work/go"});
+    EXPECT_EQ(renter->wait(), 7) << read_text(keys + "/client.log");
+}
+
 TEST_F(SshTest, FindWhatProgramsTakeForGranted) {
     const auto asked =
         ssh({"echo $HOME $TMPDIR $LANG $USER; for each in $HOME $TMPDIR; do touch $each/made && "

@@ -220,6 +220,12 @@ void SshDoor::listen() const {
     run_tool_or_throw({.arguments = {place_.program, "ssh-listen", folder_}});
 }
 
+bool SshDoor::stays_open(const SshPlace& place) const {
+    if (place != place_) return false;
+    listen();
+    return true;
+}
+
 bool SshDoor::try_to_listen() const {
     try {
         listen();

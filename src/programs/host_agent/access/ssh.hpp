@@ -35,6 +35,8 @@ struct SshPlace {
     std::string work;         // where the work volume is mounted
     std::string container;    // its id; empty when it has ended
     pid_t process = 0;        // the first of the container
+
+    bool operator==(const SshPlace&) const = default;
 };
 
 class SshEntrance;
@@ -47,6 +49,9 @@ public:
     ~SshDoor();  // the listener goes on
 
     const std::string& fingerprint() const { return fingerprint_; }  // of the host key
+    // False where it is a door to somewhere else. It listens again if it did not, and nobody who is
+    // in notices.
+    bool stays_open(const SshPlace& place) const;
     // The container has ended: who is in is put out, and what it left can be read, if not at once
     // then as soon as the host can.
     void end_sessions();

@@ -264,24 +264,27 @@ void PodmanRuntime::remove_secrets(const Workload& workload) const {
     if (!workload.secrets.empty()) run_tool({.arguments = std::move(arguments)});
 }
 
-// Without a container that runs there is what it left.
+// Without a container that runs there is what it left. A job is rejoined also by the agent that
+// started it, when somebody may be in already: the door that there is stays.
 std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                                                    const JobNetwork& network,
                                                    const Inspected* running) {
     if (!workload.ssh_public_key || workload.ssh_port == 0) return {};
-    auto door = std::make_shared<SshDoor>(
-        SshPlace{.job = workload.job,
-                 .folder = workload.folder,
-                 .run = options_.run,
-                 .program = options_.program,
-                 .address = workload.is_by_gate ? "127.0.0.1" : options_.ssh_address,
-                 .port = workload.ssh_port,
-                 .public_key = *workload.ssh_public_key,
-                 .name_server = network.gateway,
-                 .work = Volume(workload.folder).path(),
-                 .container = running ? running->id : "",
-                 .process = running ? running->pid : 0},
-        [this, workload] { return running_container(workload); });
+    SshPlace place{.job = workload.job,
+                   .folder = workload.folder,
+                   .run = options_.run,
+                   .program = options_.program,
+                   .address = workload.is_by_gate ? "127.0.0.1" : options_.ssh_address,
+                   .port = workload.ssh_port,
+                   .public_key = *workload.ssh_public_key,
+                   .name_server = network.gateway,
+                   .work = Volume(workload.folder).path(),
+                   .container = running ? running->id : "",
+                   .process = running ? running->pid : 0};
+    if (const auto open = door_of(workload); open && open->stays_open(place))
+        return open->fingerprint();
+    auto door = std::make_shared<SshDoor>(std::move(place),
+                                          [this, workload] { return running_container(workload); });
     const std::string fingerprint = door->fingerprint();
     const std::lock_guard lock(mutex_);
     doors_[workload.job].swap(door);
