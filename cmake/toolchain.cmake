@@ -32,9 +32,10 @@ if(BERTH_SANITIZE)
   if(BERTH_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
     # A null or an object too small is AddressSanitizer's to find, and at every access the compiler
-    # would write the question once more: a third of the time that building takes. No memory is
+    # would write the question once more: a third of the time that building takes. So would that
+    # whether a pointer wraps around, which ends outside of its object and is found there. No memory is
     # read as a type with a stricter alignment, and no class is cast to one that it may not be.
-    add_compile_options(-fno-sanitize=null,object-size,alignment,vptr)
+    add_compile_options(-fno-sanitize=null,object-size,alignment,vptr,pointer-overflow)
   endif()
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     # Instrumented code is long, and copies of it take longer to compile than they save in tests.

@@ -52,7 +52,8 @@ std::string make_image(const std::string& folder) {
                      found.output)});
 }
 
-// Three minutes, and a podman that nobody else uses meanwhile: tools/gate_drill runs it, and not ./test.
+// Three minutes, and a podman that nobody else uses meanwhile: tools/gate_drill runs it, ./test does
+// not.
 class DISABLED_ContainerAtGate : public GateStory {
 protected:
     static void SetUpTestSuite() {
