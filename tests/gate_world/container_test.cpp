@@ -52,8 +52,7 @@ std::string make_image(const std::string& folder) {
                      found.output)});
 }
 
-// Three minutes, and a podman that nobody else uses meanwhile: tools/gate_drill runs it, ./test does
-// not.
+// Three minutes, and a podman that nobody else uses meanwhile: tools/gate_drill runs it.
 class DISABLED_ContainerAtGate : public GateStory {
 protected:
     static void SetUpTestSuite() {
