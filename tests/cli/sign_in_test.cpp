@@ -79,6 +79,9 @@ TEST_F(SignInAtATerminal, GoesAllTheWayForAnOperatorsFirstSession) {
     EXPECT_NE(done.out.find("`berth logout`"), std::string::npos) << done.out;
     const Printed set = shell.run(setting("900"));
     EXPECT_EQ(set.status, 0) << "the proof is fresh: " << set.err;
+    const Printed list = shell.run_on_terminal({"admin", "settings", "list"});
+    EXPECT_TRUE(std::regex_search(list.out, std::regex("platform_fee_bps +900 +database")))
+        << list.out;
 }
 
 TEST_F(SignInAtATerminal, AsksForTheCodeInTheMiddleOfACommand) {

@@ -125,6 +125,8 @@ TEST_F(Berthd, CountsWhatThereIsForTheOperator) {
     for (const std::string name : {"jobs", "machines", "tasks_dead", "tasks_oldest_due_seconds",
                                    "mails", "transfers", "transfers_micro", "census_age_seconds"})
         EXPECT_NE(text.find("# TYPE berth_" + name + " gauge\n"), std::string::npos) << name;
+    for (const std::string zero : {R"(jobs{state="RUNNING"})", R"(transfers_micro{asset="USDT"})"})
+        EXPECT_NE(text.find("\nberth_" + zero + " 0\n"), std::string::npos) << zero;
 }
 
 TEST_F(Berthd, WithoutATableOfCountriesItServesAndTheStatusSaysSo) {
