@@ -121,33 +121,34 @@ TEST_F(FirstHour, AQuoteThatRanOutAtThePromptIsQuotedAgain) {
     EXPECT_EQ(rentals().size(), 37U) << "one rental, and no second question for the same terms";
 }
 
-// Between `berth` and the server: passes on what is asked, and says of the first reservation that
-// its quote ran out, of the next that nobody knows what became of it.
+// Between `berth` and the server: passes on what is asked, but of the first change at one path
+// nobody hears what became of it. Of a reservation it says before that its quote ran out.
 class LosingLine {
 public:
-    explicit LosingLine(std::uint16_t port) : port_(port) {}
+    LosingLine(std::uint16_t port, std::string path) : port_(port), path_(std::move(path)) {}
     std::string address() const { return "http://127.0.0.1:" + std::to_string(line_.port()); }
-    std::vector<std::string> keys;  // of the reservations
+    std::vector<std::string> keys;  // of the changes
 
 private:
     void pass_on(RawSocket& from) {
-        std::string asked = from.receive_until("\r\n\r\n");
+        const std::string asked = from.receive_until("\r\n\r\n");
         const http::Headers said = headers_of(asked);
         const auto size = std::stoul(std::string(said.find("Content-Length").value_or("0")));
         std::string body;
         while (body.size() < size) body += from.receive_until("}");
-        if (!asked.starts_with("POST /api/v1/jobs ")) return from.send(answer_to(asked + body));
+        if (!asked.starts_with("POST " + path_ + " ")) return from.send(answer_to(asked + body));
         keys.emplace_back(said.find("Idempotency-Key").value_or(""));
-        if (keys.size() == 1)
+        const std::size_t expired = path_ == "/api/v1/jobs" ? 1 : 0;
+        if (keys.size() <= expired)
             return from.send(json_answer(
                 R"({"error":{"code":"QUOTE_EXPIRED","message":"it ran out","retryable":false,)"
                 R"("request_id":"x"}})",
                 "409 Conflict\r\nConnection: close"));
         const std::string answer = answer_to(asked + body);
-        from.send(keys.size() > 2 ? answer
-                                  : json_answer("{}",
-                                                "502 Bad Gateway\r\nConnection: close\r\n"
-                                                "x-should-retry: false"));
+        from.send(keys.size() > expired + 1 ? answer
+                                            : json_answer("{}",
+                                                          "502 Bad Gateway\r\nConnection: close\r\n"
+                                                          "x-should-retry: false"));
     }
     static http::Headers headers_of(const std::string& head) {
         http::Headers headers;
@@ -166,11 +167,12 @@ private:
     }
 
     std::uint16_t port_;
+    std::string path_;
     http::RawUpstream line_{[this](RawSocket& socket) { pass_on(socket); }};
 };
 
 TEST_F(FirstHour, AReservationWhoseAnswerWasLostIsRepeatedWithTheKeyOfItsOwnQuote) {
-    LosingLine line(town.harness.app->port());
+    LosingLine line(town.harness.app->port(), "/api/v1/jobs");
     shell.environment["BERTH_SERVER"] = line.address();
     const Printed lost = shell.run(create({"--yes", "-o", "json"}));
     ASSERT_EQ(line.keys.size(), 2U) << lost.err;
@@ -180,6 +182,44 @@ TEST_F(FirstHour, AReservationWhoseAnswerWasLostIsRepeatedWithTheKeyOfItsOwnQuot
     EXPECT_EQ(line.keys.size(), 3U);
     EXPECT_EQ(again.status, 0) << again.err;
     EXPECT_EQ(rentals(), member(again.out, "job_id") + "\n") << "one rental, and not two";
+}
+
+// The version that was looked up is another one by then, so it is told with the key.
+TEST_F(FirstHour, ABudgetWhoseRaiseWasLostIsRaisedOnce) {
+    const std::string id = to_string(rented());
+    LosingLine line(town.harness.app->port(), "/api/v1/jobs/" + id + "/budget");
+    shell.environment["BERTH_SERVER"] = line.address();
+    const std::vector<std::string> words{"rentals", "budget", id, "--add", "1"};
+    auto again = words;
+    const Printed lost = shell.run([&] {
+        auto as_table = words;
+        as_table.insert(as_table.end(), {"-o", "table"});
+        return as_table;
+    }());
+    const std::string mark = "; repeat it with ";
+    const std::size_t begin = lost.err.find(mark);
+    ASSERT_NE(begin, std::string::npos) << lost.err;
+    EXPECT_SAYS(lost.err, "--idempotency-key " + line.keys.at(0));
+    std::istringstream flags(lost.err.substr(begin + mark.size()));
+    for (std::string word; flags >> word;) again.push_back(word);
+    const Printed repeated = shell.run(again);
+    EXPECT_EQ(repeated.status, 0) << repeated.err;
+    EXPECT_EQ(member(shell.run({"rentals", "show", id}).out, "budget_micro"), "2000000");
+    // Without what was looked up it is another request, and says that it may be this one.
+    auto other = words;
+    other.insert(other.end(), {"--idempotency-key", line.keys.at(0), "-o", "table"});
+    const Printed refused = shell.run(other);
+    EXPECT_EQ(refused.status, 5);
+    EXPECT_SAYS(refused.err, "something was done under this key before");
+}
+
+TEST_F(FirstHour, ASwitchThatIsNotUnderstoodDoesNothing) {
+    for (const char* const word : {"--dry-run=1", "--explain=yes", "--curl=True"}) {
+        const Printed refused = shell.run(create({"--yes", word, "-o", "table"}));
+        EXPECT_EQ(refused.status, 2) << word;
+        EXPECT_SAYS(refused.err, "must be true or false");
+    }
+    EXPECT_EQ(rentals(), "");
 }
 
 TEST_F(FirstHour, TooLittleMoneySaysHowMuchAndWhatBringsIt) {

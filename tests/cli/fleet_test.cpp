@@ -103,6 +103,8 @@ TEST_F(Fleet, ChangesAllThatAreCalledSo) {
         EXPECT_EQ(member(versions(second), "items.0.offer_version"), "3") << time;
     }
     EXPECT_EQ(shell.run({"offers", "edit", "--label", "nobody", "--rate", "1"}).status, 4);
+    EXPECT_EQ(shell.run({"offers", "edit", "--label", "", "--rate", "1"}).status, 2)
+        << "not all that have no name";
     EXPECT_EQ(shell.run({"offers", "edit", "--rate", "1"}).status, 2) << "which?";
     EXPECT_EQ(shell.run({"offers", "edit", first, "--label", "rack 2", "--rate", "1"}).status, 2);
 }

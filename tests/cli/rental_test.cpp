@@ -230,12 +230,14 @@ TEST_F(RentingByCommand, OpensAShellOnlyOnTheMachineThatTheServiceKnows) {
     const Printed entered = shell.run({"rentals", "ssh", id});
     EXPECT_EQ(entered.status, 0) << entered.err;
     const std::string known = shell.home() + "/known_hosts/" + id;
-    EXPECT_EQ(entered.out, "ssh -p 40022 -o UserKnownHostsFile=" + known +
-                               " -o StrictHostKeyChecking=yes -l renter 203.0.113.7\n");
+    const std::string options =
+        "-o StrictHostKeyChecking=yes -o ForwardAgent=no -o ForwardX11=no -o ControlMaster=no "
+        "-o ControlPath=none -o UserKnownHostsFile=" +
+        known;
+    EXPECT_EQ(entered.out, "ssh -p 40022 " + options + " -l renter 203.0.113.7\n");
     EXPECT_EQ(read_text(known), "[203.0.113.7]:40022 ssh-ed25519 a2V5IQ==\n");
 
     fake("scp", "echo scp \"$@\"");
-    const std::string options = "-o UserKnownHostsFile=" + known + " -o StrictHostKeyChecking=yes";
     EXPECT_EQ(shell.run({"rentals", "cp", id, ":out/a.csv", "here"}).out,
               "scp -P 40022 " + options + " -r -- renter@203.0.113.7:out/a.csv here\n");
     EXPECT_EQ(shell.run({"rentals", "cp", id, "one", "two"}).status, 2) << "nothing is remote";

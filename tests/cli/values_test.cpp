@@ -66,6 +66,18 @@ TEST(Tables, AlignMoneyAndSayWhatIsNotThere) {
     EXPECT_EQ(to_ids(answer, "ID=id PRICE=rate_micro_per_hour"), "a\nb\n");
 }
 
+// A model's answers are its host's words, member names and all.
+TEST(Tables, PassNothingOnThatSteersATerminal) {
+    const cli::Reading answer(
+        R"({"items":[{"\u001b[2Jid":"\u001b]0;x\u0007","x_micro":"\u001b[1A","x_bytes":"\u001b[1A",)"
+        R"("vram_bytes":"\u001b[1A","x":"\u009b2J"}]})");
+    for (const char* const columns : {"", "A=x_micro B=x_bytes C=vram_bytes D=x"}) {
+        const std::string table = to_table(answer, columns, {});
+        for (const char* const steering : {"\033", "\007", "\xc2\x9b"})
+            EXPECT_EQ(table.find(steering), std::string::npos) << table;
+    }
+}
+
 TEST(Tables, HaveColoursOnlyWhenAsked) {
     const Reading answer(R"({"items":[{"state":"RUNNING"}]})");
     EXPECT_EQ(to_table(answer, "STATE=state", {}), "STATE\nRUNNING\n");

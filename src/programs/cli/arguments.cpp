@@ -169,6 +169,9 @@ private:
                 throw Failure(Exit::usage, fmt::format("--{} needs a value", option.name));
             value = words_[at_];
         }
+        // --dry-run=1 that is not understood would rent.
+        if (is_switch && value != "true" && value != "false")
+            throw Failure(Exit::usage, fmt::format("--{}: must be true or false", option.name));
         line_.arguments.set(option.name, value);
     }
 

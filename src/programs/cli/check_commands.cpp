@@ -6,6 +6,7 @@
 #include "billing/receipts.hpp"
 #include "cli/credentials.hpp"
 #include "cli/fleet.hpp"
+#include "cli/repeat.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
 #include "liabilities/verify.hpp"
@@ -200,7 +201,7 @@ int call_api(Context& context) {
     if (request.method == "DELETE" && request.path.starts_with(keys_path))
         agree_to_revoke(context, request.path.substr(keys_path.size(),
                                                      request.path.find('?') - keys_path.size()));
-    const Answer answer = context.api().send(request);
+    const Answer answer = send_once(context, request);
     // The body as it came, of whichever route.
     context.console().write(
         answer.body.empty() || answer.body.ends_with('\n') ? answer.body : answer.body + "\n");

@@ -135,11 +135,15 @@ std::string Context::rental(std::size_t operand) {
 }
 
 void Context::remember_rental(const std::string& id) {
-    Profile profile = profiles().load().value_or(Profile{});
-    if (profile.server.empty()) profile.server = api().target().origin;
-    if (profile.server != api().target().origin) return;
-    profile.last_rental = id;
-    profiles().save(profile);
+    try {
+        Profile profile = profiles().load().value_or(Profile{});
+        if (profile.server.empty()) profile.server = api().target().origin;
+        if (profile.server != api().target().origin) return;
+        profile.last_rental = id;
+        profiles().save(profile);
+    } catch (const Failure& failure) {  // the rental is there all the same
+        console_.say("not remembered as the last rental: " + failure.message);
+    }
 }
 
 bool Context::is_rehearsal() const {

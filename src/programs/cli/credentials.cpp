@@ -107,6 +107,7 @@ Profile make_room(Context& context, const std::string& account, std::string& cop
     if (is_of_another(profile, origin, account)) {
         copy = copy_credentials(context, context.profiles());
         profile = Profile{};
+        context.profiles().forget_session();  // which is of the account before
     }
     if (profile.server != origin) profile.last_rental.reset();
     profile.server = origin;

@@ -10,6 +10,7 @@
 #include "cli/context.hpp"
 #include "cli/describe.hpp"
 #include "cli/ids.hpp"
+#include "cli/repeat.hpp"
 #include "cli/shortage.hpp"
 #include "cli/show.hpp"
 #include "cli/ssh_key.hpp"
@@ -52,6 +53,8 @@ public:
         }
         return made;
     }
+    // The flags by which the same words make the same request later.
+    const std::string& words_to_repeat() const { return words_to_repeat_; }
 
 private:
     std::string with_operands(std::string_view path) {
@@ -77,11 +80,20 @@ private:
         if (given && flag.secret && context_.is_rehearsal()) return std::string(hidden_secret);
         if (given && flag.secret)
             return json_of(flag, read_token(*given, flag.name), context_.now());
-        if (given) return json_of(flag, *given, context_.now());
+        if (given) {
+            std::string json = json_of(flag, *given, context_.now());
+            if (given->starts_with('+') || *given == "now") note(flag, json);
+            return json;
+        }
         if (flag.member == command_.preset.member)
             return json_of(flag, std::string(command_.preset.value), context_.now());
-        if (flag.member == command_.lookup.member) return look_up(command_.lookup, flag);
-        return std::nullopt;
+        if (flag.member != command_.lookup.member) return std::nullopt;
+        std::string json = look_up(command_.lookup, flag);
+        note(flag, json);
+        return json;
+    }
+    void note(const Flag& flag, const std::string& json) {
+        words_to_repeat_ += fmt::format(" --{} {}", flag.name, as_text(json));
     }
 
     std::string look_up(const Lookup& lookup, const Flag& flag) {
@@ -130,16 +142,13 @@ private:
 
     Context& context_;
     const Command& command_;
+    std::string words_to_repeat_;
 };
 
-}  // namespace
-
-namespace {
-
 // A rental that is to cost more says what that needs.
-Answer send_row(Context& context, const Request& request) {
+Answer send_row(Context& context, const Request& request, const std::string& to_repeat) {
     try {
-        return context.api().send(request);
+        return send_once(context, request, to_repeat);
     } catch (const Failure& failure) {
         const auto add = parse_money(context.arguments().get("add"));
         const bool is_short = failure.body.find("\"INSUFFICIENT_FUNDS\"") != std::string::npos;
@@ -153,7 +162,8 @@ Answer send_row(Context& context, const Request& request) {
 
 int run_row(Context& context) {
     const Command& command = context.command();
-    Request request = Row(context).request();
+    Row row(context);
+    Request request = row.request();
     const bool as_csv = context.output() == Output::csv;
     request.as_csv = as_csv;
     if (context.is_rehearsal()) {
@@ -162,7 +172,7 @@ int run_row(Context& context) {
     }
     const std::string path = request.path;
     for (int page = 0; page < pages_max; ++page) {
-        Answer answer = send_row(context, request);
+        Answer answer = send_row(context, request, row.words_to_repeat());
         if (as_csv && page > 0) answer.body = without_head(answer.body);
         std::string next;
         if (context.arguments().is_on("all"))

@@ -239,15 +239,17 @@ int edit_all(Context& context, const Editor& editor, const std::string& label) {
         if (context.arguments().has(flag))
             throw Failure(Exit::usage,
                           fmt::format("--{} is for one machine, not for --label", flag));
+    if (label.empty())  // a variable of the shell that was never set; many machines have no name
+        throw Failure(Exit::usage, "--label: must not be empty");
     if (!editor.has_some())
         throw Failure(Exit::usage, "say what is to change, as with --rate 0.45");
     std::string items;
     Exit exit = Exit::ok;
     for (const std::string& machine : find_machines(context)) {
-        if (Reading(context.api().get(path_of(machine)).body).text("label") != label) continue;
         std::string offer = "null";
         std::string what = "changed";
         try {
+            if (Reading(context.api().get(path_of(machine)).body).text("label") != label) continue;
             if (const auto edit = editor.whole(machine, true))
                 offer = context.api().send(editor.request(machine, *edit)).body;
             else

@@ -245,6 +245,7 @@ int add_profile(Context& context) {
     if (would_lose(before, profile)) {
         agree_to_drop(context, profiles, "replace it?", "choose another NAME");
         copy = copy_credentials(context, profiles);
+        profiles.forget_session();
     }
     profiles.save(profile);
     context.console().say("saved " + profiles.file());

@@ -7,6 +7,7 @@
 #include "base/letters.hpp"
 #include "cli/describe.hpp"
 #include "cli/notice.hpp"
+#include "cli/repeat.hpp"
 #include "cli/shortage.hpp"
 #include "cli/show.hpp"
 #include "cli/special.hpp"
@@ -171,28 +172,6 @@ JobState wanted_state(Context& context) {
     return *state;
 }
 
-// Whoever is killed, or hears nothing, must be able to ask again. With JSON a failure is one line
-// and nothing else: there it is said when a signal comes, and with_key() says it in that line.
-void tell_key(Context& context, const Uuid& key) {
-    const std::string hint = fmt::format(
-        "should this be cut short, repeat it with --idempotency-key {}", to_string(key));
-    if (context.output() != Output::json || context.console().err_is_terminal())
-        context.console().say(hint);
-    else
-        context.console().say_if_killed(hint);
-}
-
-// Beside the error, where it is not known what was done or the same may yet be done.
-Failure with_key(const Failure& failure, const Uuid& key) {
-    const bool is_open = failure.exit == Exit::retryable || failure.exit == Exit::network ||
-                         failure.exit == Exit::unexpected;
-    std::string line = failure.body.empty() ? error_json(failure) : failure.body;
-    const std::size_t end = line.rfind('}');
-    if (!is_open || end == std::string::npos) return failure;
-    line.insert(end, fmt::format(",\"idempotency_key\":\"{}\"", to_string(key)));
-    return {failure.exit, failure.message, line};
-}
-
 // A second key that the first one gives: repeated with the first, the command asks the same again.
 Uuid key_beside(Uuid key) {
     key.bytes.back() ^= 1;
@@ -243,8 +222,8 @@ Reserved reserve(Context& context, const Request& ask, const Quoted& quoted,
                        .body = job_body(context, to_string(*quoted.quote.quote_id.value), ssh_key),
                        .idempotency_key = ask.idempotency_key})
                 .body;
-        context.remember_rental(Reading(accepted).text("job_id"));
         context.print(accepted, "");
+        context.remember_rental(Reading(accepted).text("job_id"));
         return Reserved::yes;
     } catch (const Failure& failure) {
         if (is_refused_with(failure, "INSUFFICIENT_FUNDS"))

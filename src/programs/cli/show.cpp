@@ -67,7 +67,7 @@ std::vector<Column> made_columns(const Reading& answer, Reading::Place row) {
     for (const auto& [name, value] : answer.members(row)) {
         if (answer.is_object(value) || answer.is_array(value)) continue;
         if (columns.size() == columns_made_max) break;
-        columns.push_back({upper(name), std::string(name)});
+        columns.push_back({printable(upper(name)), std::string(name)});
     }
     return columns;
 }
@@ -409,7 +409,7 @@ std::string duration_text(std::int64_t seconds) {
 std::string cell_text(const Reading& answer, std::string_view member, Reading::Place row) {
     const auto place = answer.find(member, row);
     if (!place) return std::string(nothing);
-    const std::string text = answer.text(*place);
+    const std::string text = printable(answer.text(*place));
     const std::string_view name = member.substr(member.rfind('.') + 1);
     if (name.find("_micro") != std::string_view::npos || name.starts_with("micro_")) {
         std::string asset = answer.text("asset", row);
@@ -438,11 +438,11 @@ std::string cell_text(const Reading& answer, std::string_view member, Reading::P
         point != text.npos && text.size() > point + 3 && is_decimal_fraction(text))
         return fmt::format("{:.2f}", std::stod(text));
     if (name == "filter")  // as it is typed
-        return "--" + std::string(present_name(flag_of_member(printable(text))));
+        return "--" + std::string(present_name(flag_of_member(text)));
     if (text == "true") return "yes";
     if (text == "false") return "no";
     if (parse_rfc3339(text)) return text.substr(0, 10) + " " + text.substr(11, 8);
-    std::string shown = printable(text);
+    std::string shown = text;
     std::replace(shown.begin(), shown.end(), '\n', ' ');
     return shown.empty() ? std::string(nothing) : shown;
 }

@@ -52,10 +52,16 @@ struct Way {
     std::string login;
     std::string known_hosts;
 
-    // Of ssh and scp, which call the port differently.
+    // Of ssh and scp, which call the port differently. The machine is a stranger's: whatever a
+    // person forwards to all hosts of their own stays here, and no connection that was not checked
+    // is used.
     std::vector<std::string> options(std::string_view port_flag) const {
-        return {std::string(port_flag),     port, "-o", "UserKnownHostsFile=" + known_hosts, "-o",
-                "StrictHostKeyChecking=yes"};
+        std::vector<std::string> all{std::string(port_flag), port};
+        for (const char* const each : {"StrictHostKeyChecking=yes", "ForwardAgent=no",
+                                       "ForwardX11=no", "ControlMaster=no", "ControlPath=none"})
+            all.insert(all.end(), {"-o", each});
+        all.insert(all.end(), {"-o", "UserKnownHostsFile=" + known_hosts});
+        return all;
     }
 };
 
