@@ -3,7 +3,10 @@
 #include "http/line_client.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -292,6 +295,79 @@ TEST(LineClient, AsksOverTlsForWhomTheNameIs) {
     EXPECT_EQ(client.send(request).body, "POST /hook?a=b [hello]");
     TestServer plain;
     EXPECT_NE(failure(client, post(plain.port(), "https")).fault, "");
+}
+
+// Between a client and a server with TLS: lets all pass until the client has shaken hands and
+// asked, and then what the server says byte by byte.
+class Dripping {
+public:
+    explicit Dripping(std::uint16_t server) : server_(server) {}
+    ~Dripping() { over_ = true; }
+    std::uint16_t port() const { return upstream_.port(); }
+
+private:
+    static std::size_t pass(int from, int to, std::size_t bytes_max) {
+        std::array<char, 4096> bytes;
+        const ssize_t count = ::recv(from, bytes.data(), std::min(bytes.size(), bytes_max), 0);
+        if (count <= 0 ||
+            ::send(to, bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL) != count)
+            return 0;
+        return static_cast<std::size_t>(count);
+    }
+    void carry(RawSocket& client) {
+        RawSocket server(server_);
+        int sent = 0;  // by the client: its hello, then the rest
+        while (!over_) {
+            std::array<pollfd, 2> watched{
+                {{client.number(), POLLIN, 0}, {server.number(), POLLIN, 0}}};
+            ::poll(watched.data(), watched.size(), 100);
+            if (watched[0].revents != 0) {
+                if (pass(client.number(), server.number(), 4096) == 0) return;
+                ++sent;
+            }
+            if (watched[1].revents == 0) continue;
+            if (sent > 1) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            if (pass(server.number(), client.number(), sent > 1 ? 1 : 4096) == 0) return;
+        }
+    }
+
+    std::uint16_t server_;
+    std::atomic<bool> over_{false};
+    RawUpstream upstream_{[this](RawSocket& client) { carry(client); }};
+};
+
+TEST(LineClient, GivesUpOverTlsToo) {
+    CertificateFolder folder;
+    folder.write();
+    TestServer server({.tls_certificate_file = folder.certificate(), .tls_key_file = folder.key()});
+    Dripping line(server.port());
+    LineClient client;
+    Outbound request = post(line.port(), "https");
+    request.ca_file = folder.certificate();
+    request.total_max = std::chrono::milliseconds(500);
+    const auto began = std::chrono::steady_clock::now();
+    const Outcome outcome = failure(client, request);
+    EXPECT_NE(outcome.fault.find("in time"), std::string::npos) << outcome.fault;
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5))
+        << "its answer takes longer than ten";
+}
+
+// Whoever wants the beginning alone has heard what it asked for.
+TEST(LineClient, TakesTheStatusOfAnAnswerWhoseBodyBreaks) {
+    for (const std::string body :
+         {"Content-Length: 99\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+        RawUpstream upstream([&](RawSocket& socket) {
+            take_post(socket);
+            socket.send("HTTP/1.1 202 Accepted\r\n" + body);
+        });
+        LineClient client;
+        Outbound request = post(upstream.port());
+        EXPECT_NE(failure(client, request).fault, "");
+        request.cuts_response = true;
+        EXPECT_EQ(client.send(request).status, 202);
+        EXPECT_EQ(client.send(request).status, 202);
+        EXPECT_EQ(upstream.accepted(), 3) << "a line that broke is no more used";
+    }
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ public:
     // Like send(), but true only if the peer took all: it may close while we send.
     [[nodiscard]] bool try_send(std::string_view bytes);
     void finish_sending();
+    int number() const { return socket_; }  // for what is not here
 
     // One response with its body as Content-Length says; `no_body` for the answer to a HEAD.
     http::Response receive(bool no_body = false);

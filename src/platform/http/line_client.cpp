@@ -95,8 +95,8 @@ struct LineClient::Line {
           stream(tls != nullptr ? Stream(socket.number(), *tls, TlsPeer{host, {}})
                                 : Stream(socket.number(), nullptr)) {}
 
-    // Its calls wait from now on, so long at most: one call less for each answer than to wait by
-    // poll().
+    // Without TLS its calls wait, so long at most: one call less for each answer than to wait by
+    // poll(). What OpenSSL reads at one go is many calls, and each would wait anew.
     void wait_at_most(std::chrono::milliseconds span) {
         if (std::exchange(waits_for, span) == span) return;
         const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span);
@@ -199,6 +199,7 @@ private:
     using Body = AnswerHead::Body;
 
     void mind_the_time();
+    void wait_for(short events);
     bool send(std::string_view head);
     bool receive();
     bool take_head();
@@ -218,7 +219,12 @@ private:
 void LineClient::Conversation::mind_the_time() {
     const auto left = deadline_ - steady_clock::now();
     if (left <= steady_clock::duration{}) throw TransportError("there was no answer in time");
-    line_.wait_at_most(rounded_up(left));
+    if (!line_.stream.is_tls()) line_.wait_at_most(rounded_up(left));
+}
+
+void LineClient::Conversation::wait_for(short events) {
+    if (line_.stream.is_tls() && !wait_until(line_.socket.number(), events, deadline_))
+        throw TransportError("there was no answer in time");
 }
 
 bool LineClient::Conversation::hold(std::string_view head) {
@@ -235,7 +241,12 @@ bool LineClient::Conversation::hold(std::string_view head) {
     response_.status = answer_.status;
     response_.content_type = answer_.headers.find("Content-Type").value_or("");
     response_.headers = std::move(answer_.headers);
-    take_body();
+    try {
+        take_body();
+    } catch (const TransportError&) {
+        // Who wants but the beginning has the answer: what breaks behind its head breaks the line.
+        if (!request_.cuts_response) throw;
+    }
     return true;
 }
 
@@ -249,8 +260,8 @@ bool LineClient::Conversation::send(std::string_view head) {
             line_.stream.write(head.substr(of_head), body.substr(sent - of_head));
         switch (transfer.status) {
             case Transfer::Status::done: sent += transfer.bytes; break;
-            case Transfer::Status::wants_read:
-            case Transfer::Status::wants_write: break;
+            case Transfer::Status::wants_read: wait_for(POLLIN); break;
+            case Transfer::Status::wants_write: wait_for(POLLOUT); break;
             case Transfer::Status::finished:
             case Transfer::Status::closed: return sent > 0;
         }
@@ -266,8 +277,8 @@ bool LineClient::Conversation::receive() {
         const Transfer transfer = line_.stream.read(bytes);
         switch (transfer.status) {
             case Transfer::Status::done: input_.append(bytes.data(), transfer.bytes); return true;
-            case Transfer::Status::wants_read:
-            case Transfer::Status::wants_write: break;
+            case Transfer::Status::wants_read: wait_for(POLLIN); break;
+            case Transfer::Status::wants_write: wait_for(POLLOUT); break;
             case Transfer::Status::finished:
             case Transfer::Status::closed: return false;
         }
@@ -370,7 +381,8 @@ std::unique_ptr<LineClient::Line> LineClient::take(const Place& place) {
         char byte = 0;
         const ssize_t seen = ::recv(found.line->socket.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
         const bool is_quiet = seen < 0 && (errno == EAGAIN || errno == EINTR);
-        if (is_quiet || (seen > 0 && place.is_tls)) return std::move(found.line);
+        if (is_quiet || (seen > 0 && found.line->stream.has_only_tickets()))
+            return std::move(found.line);
         over.push_back(std::move(found));
     }
     return nullptr;
@@ -416,7 +428,7 @@ std::unique_ptr<LineClient::Line> LineClient::dial(const Place& place, const Out
             fail_before_sending("TLS: " + line->stream.fault_of_handshake());
         wait(number, status == Transfer::Status::wants_read ? POLLIN : POLLOUT);
     }
-    ::fcntl(number, F_SETFL, 0);  // from here on its calls wait
+    if (!place.is_tls) ::fcntl(number, F_SETFL, 0);  // from here on its calls wait
     return line;
 }
 

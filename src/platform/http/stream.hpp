@@ -21,6 +21,8 @@ public:
     std::string fault_of_handshake() const { return tls_ ? tls_->fault_of_handshake() : ""; }
 
     Transfer read(std::span<char> into);
+    // With TLS: what has come are a server's tickets, and nothing that is to be read.
+    bool has_only_tickets() { return tls_ && tls_->has_only_tickets(); }
     // Writes some of `first` followed by `second`, which are not both empty.
     Transfer write(std::string_view first, std::string_view second);
     // Not done: once more, when there is room for it. Who does not care may let it be.

@@ -7,6 +7,7 @@
 #include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -91,6 +92,8 @@ TlsContext TlsContext::for_clients(const std::string& ca_file) {
     else if (::SSL_CTX_load_verify_file(context.native(), ca_file.c_str()) != 1)
         throw std::invalid_argument(
             fmt::format("the authorities in {} cannot be used: {}", ca_file, last_reason()));
+    // Whoever sends nothing but tickets does not keep a read from returning.
+    ::SSL_CTX_clear_mode(context.native(), SSL_MODE_AUTO_RETRY);
     ::ERR_clear_error();
     return context;
 }
@@ -157,6 +160,21 @@ bool TlsSession::has_key(const std::string& key_sha256) const {
 Transfer TlsSession::read(std::span<char> into) {
     ::ERR_clear_error();
     return outcome(::SSL_read(session_.get(), into.data(), static_cast<int>(into.size())));
+}
+
+bool TlsSession::has_only_tickets() {
+    constexpr int tickets_max = 8;
+    char byte = 0;
+    for (int i = 0; i < tickets_max; ++i) {
+        ::ERR_clear_error();
+        if (outcome(::SSL_peek(session_.get(), &byte, 1)).status != Transfer::Status::wants_read)
+            return false;
+        if (::SSL_has_pending(session_.get()) != 0) return false;
+        const ssize_t more =
+            ::recv(::SSL_get_fd(session_.get()), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (more <= 0) return more < 0 && errno == EAGAIN;
+    }
+    return false;
 }
 
 Transfer TlsSession::write(std::string_view bytes) {

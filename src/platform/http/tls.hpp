@@ -67,6 +67,7 @@ public:
     Transfer shake_hands();
     std::string fault_of_handshake() const;  // of one that failed, for logs
     Transfer read(std::span<char> into);
+    bool has_only_tickets();  // takes them in; false when there is, or begins, anything else
     Transfer write(std::string_view bytes);
     Transfer finish_sending();  // wants_write: once more, when there is room
 
