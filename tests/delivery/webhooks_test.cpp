@@ -1,8 +1,12 @@
 // Webhooks as their owners ask for them: what is taken, what is refused and by which name, and who
 // sees whose.
+#include <atomic>
+#include <future>
+
 #include "delivery/receiver.hpp"
 #include "delivery/signing.hpp"
 #include "server/restored.hpp"
+#include "support/eventually.hpp"
 
 namespace berth::test {
 namespace {
@@ -199,6 +203,48 @@ TEST_F(PublicWebhooks, AreAskedForAgainWhenTheirNamesCannotBeLookedUpNow) {
         503);
     EXPECT_EQ(town.with_key(ada.key, "PATCH", place, R"({"types":["ticket.*"]})").status, 200)
         << "nothing is looked up for it";
+}
+
+// To look up a name may take seconds, in which its thread carries out nobody's changes.
+TEST_F(PublicWebhooks, LetNobodyHoldUpOthersByNamesThatAreSlow) {
+    std::promise<void> release;
+    const auto released = release.get_future().share();
+    std::atomic<int> waiting = 0;
+    town.harness.app->delivery().resolve_by([&](const std::string& host, http::Reach reach) {
+        if (host == "slow.example.org") {
+            ++waiting;
+            released.wait();
+        }
+        return http::resolve("9.9.9.9", reach);
+    });
+    const Person ben = join();
+    const auto ask_slow = [&] { return ask_for_hook(ada, "https://slow.example.org/").status; };
+    std::vector<std::future<int>> slow;
+    for (int i = 0; i < 2; ++i) slow.push_back(std::async(std::launch::async, ask_slow));
+    EXPECT_TRUE(support::eventually([&] { return waiting == 2; }));
+    EXPECT_EQ(ask_slow(), 503);
+    EXPECT_EQ(ask_for_hook(ben, "https://quick.example.org/").status, 201);
+    release.set_value();
+    for (auto& each : slow) EXPECT_EQ(each.get(), 201);
+    EXPECT_EQ(ask_slow(), 201);
+}
+
+TEST_F(PublicWebhooks, AreNotHeldToHaveFailedWhereWeHadNoRoom) {
+    bool is_full = false;
+    town.harness.app->delivery().resolve_by([&](const std::string&, http::Reach reach) {
+        if (is_full)
+            return http::Resolved{.reason = "too many names are being looked up", .is_ours = true};
+        return http::resolve("9.9.9.9", reach);
+    });
+    const Hook made = hook(ada, "https://hooks.example.org/");
+    is_full = true;
+    tell(ada);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(carry(), 1) << "soon again";
+        EXPECT_EQ(shown(ada, made, "failing_since"), "null");
+        EXPECT_EQ(last_delivery(ada, made, "state"), "");
+        advance(std::chrono::seconds(2));
+    }
 }
 
 TEST_F(PublicWebhooks, AreJudgedAtEveryAttempt) {

@@ -61,7 +61,8 @@ Answered ask(const Way& way, const Target& target, const Parcel& parcel) {
     const auto began = std::chrono::steady_clock::now();
     const Judged judged = judge(target, way.rules);
     if (!judged.reason.empty())
-        return {.fault = "the target is not dialled: " + events::in_brief(judged.reason)};
+        return {.fault = "the target is not dialled: " + events::in_brief(judged.reason),
+                .is_ours = judged.is_ours};
     http::Outbound request = request_of(way, target, parcel);
     Answered answered;
     for (const std::string& address : judged.addresses) {
@@ -100,6 +101,7 @@ Answered post(const Way& way, const std::string& url, const Parcel& parcel) {
 }
 
 Verdict verdict_of(const Answered& answered) {
+    if (answered.is_ours) return Verdict::untried;
     if (!answered.status) return Verdict::waits;
     const std::int64_t status = *answered.status;
     if (status >= 200 && status <= 299) return Verdict::delivered;

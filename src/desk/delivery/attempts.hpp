@@ -32,6 +32,7 @@ struct Answered {
     std::string answer = {};  // the beginning of it, as text
     std::optional<Duration> retry_after = {};
     Duration took = {};
+    bool is_ours = false;  // the target was not tried, for want of room with us
 };
 
 struct Way {
@@ -47,6 +48,7 @@ enum class Verdict {
     waits,    // no answer, or one that says "later": the line waits
     refused,  // this event is not taken: tried a few times, then given up
     gone,     // nobody is there any more
+    untried,  // soon again, and nothing is held against the target
 };
 Verdict verdict_of(const Answered& answered);
 

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t round_rows_max = 100;
 constexpr std::size_t recorded_at_once = 16;
 constexpr std::chrono::milliseconds recorded_every{200};
+constexpr Duration tried_again_after = std::chrono::seconds(2);   // what we had no room for
 constexpr Duration looked_again_after = std::chrono::minutes(1);  // of a suspended account
 
 std::int64_t milliseconds_of(Duration span) { return span / std::chrono::milliseconds(1); }
@@ -131,7 +132,9 @@ void Round::send_asked() {
             row.took_ms = 0;
         } else {
             const Answered answered = send(*asked.event, row);
-            const bool is_good = verdict_of(answered) == Verdict::delivered;
+            const Verdict verdict = verdict_of(answered);
+            if (verdict == Verdict::untried) continue;  // it still waits
+            const bool is_good = verdict == Verdict::delivered;
             row.state = is_good ? DeliveryState::delivered : DeliveryState::failed;
             // Whoever answers well may have the rest at once.
             if (is_good) progress_.next_at.reset();
@@ -182,6 +185,9 @@ bool Round::deliver(const events::Event& event) {
             disables_ = DisabledCause::gone;
             goes_on = false;
             break;
+        case Verdict::untried:
+            progress_.next_at = parts_.clock.now() + tried_again_after;
+            return false;
     }
     if (goes_on) {
         progress_.sent_through = event.sequence.value;

@@ -17,6 +17,9 @@
 namespace berth::delivery {
 namespace {
 
+constexpr std::size_t judged_at_once_max = 8;
+constexpr std::size_t judged_at_once_of_account_max = 2;
+
 Webhook shown(const WebhookRow& row) {
     Webhook out;
     out.webhook_id = row.webhook_id;
@@ -137,9 +140,33 @@ Bytes Webhooks::make_secret(api::Call& call, WebhookRow& row) const {
 
 Webhooks::Inquiry Webhooks::prepare_create(api::Call& call, const NewWebhook& wish) const {
     require_presence(call);
-    return [this, target = target_of(wish.url.value, rules_, "body.url")] {
-        return judge(target, rules_);
+    return [this, account = call.caller.account,
+            target = target_of(wish.url.value, rules_, "body.url")] {
+        return judge_in_turn(account, target);
     };
+}
+
+// To look a name up may take seconds, and everybody's changes wait for the same threads.
+Judged Webhooks::judge_in_turn(AccountId account, const Target& target) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (judging_.size() >= judged_at_once_max ||
+            judging_.count(account) >= judged_at_once_of_account_max)
+            return {{}, "too many names are being looked up", true};
+        judging_.insert(account);
+    }
+    const auto leave = [&] {
+        const std::lock_guard lock(mutex_);
+        judging_.erase(judging_.find(account));
+    };
+    try {
+        Judged judged = judge(target, rules_);
+        leave();
+        return judged;
+    } catch (...) {
+        leave();
+        throw;
+    }
 }
 
 IssuedWebhook Webhooks::create(api::Call& call, const Judged& judged,
@@ -173,8 +200,9 @@ Webhooks::Inquiry Webhooks::prepare_change(api::Call& call, const WebhookPath& p
     static_cast<void>(require_webhook(call, path.id));
     if (!wish.url) return [] { return Judged{}; };
     require_presence(call);
-    return [this, target = target_of(wish.url->value, rules_, "body.url")] {
-        return judge(target, rules_);
+    return [this, account = call.caller.account,
+            target = target_of(wish.url->value, rules_, "body.url")] {
+        return judge_in_turn(account, target);
     };
 }
 

@@ -2,6 +2,9 @@
 // the log of their deliveries. The couriers carry (couriers.hpp).
 #pragma once
 
+#include <mutex>
+#include <set>
+
 #include "api/router.hpp"
 #include "crypto/seal.hpp"
 #include "delivery/targets.hpp"
@@ -39,6 +42,7 @@ private:
     api::Page<WebhookDelivery> deliveries(api::Call& call, const WebhookPath& path,
                                           const api::PageQuery& query) const;
 
+    Judged judge_in_turn(AccountId account, const Target& target) const;
     std::string types_of(const WantedTypes& wanted) const;
     Bytes make_secret(api::Call& call, WebhookRow& row) const;
     WebhookDelivery ask_for(api::Call& call, const WebhookRow& webhook, DeliveryRow row) const;
@@ -46,6 +50,8 @@ private:
     const events::Registry& registry_;
     const crypto::Sealer& sealer_;
     const TargetRules& rules_;
+    mutable std::mutex mutex_;
+    mutable std::multiset<AccountId> judging_;  // whose targets are looked up just now
 };
 
 }  // namespace berth::delivery
