@@ -184,6 +184,22 @@ TEST_F(WishedOffers, AreListedLaterWhereSomethingStandsInTheWay) {
     EXPECT_EQ(machine().state, MachineState::AVAILABLE);
 }
 
+// By the host's own word, or its owner's, also before there is anything to be taken back.
+TEST_F(WishedOffers, AreNotListedOnceTheMachineWasToTakeNoRental) {
+    enroll(R"(,"rate_micro_per_hour":"400000","list":true)");
+    ASSERT_EQ(agent.send({.method = "POST", .target = "/api/v1/host-agent/drain"}).status, 200);
+    take_test();
+    EXPECT_EQ(machine().offer_version, 1);
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
+}
+
+TEST_F(WishedOffers, AreNotListedOnceTheOwnerTookTheMachineOff) {
+    enroll(R"(,"rate_micro_per_hour":"400000","list":true)");
+    ASSERT_EQ(ask("POST", path() + "/unlist").status, 202);
+    take_test();
+    EXPECT_EQ(machine().state, MachineState::UNLISTED);
+}
+
 TEST_F(WishedOffers, AreShownWithTheToken) {
     enroll(R"(,"rate_micro_per_hour":"400000","list":true)");
     const std::string shown = ask("GET", "/api/v1/hosts/enrollments/" + enrollment).body;

@@ -126,9 +126,10 @@ MachineStanding show_standing(api::Call& call, MachineId id) {
 MachineStanding drain_own(api::Call& call, MachineId id) {
     auto machine = machines::hold(call.tx(), id);
     if (!machine) throw api::InvalidCredential("the machine has left");
-    // What was never offered is taken by nobody.
     if (machine->offer_version > 0)
         machines::apply(call.context(), *machine, machines::MachineEvent::drain);
+    else  // nor is it listed when its test is passed
+        machines::withdraw_wish_to_list(call.context(), id);
     return show_standing(call, id);
 }
 

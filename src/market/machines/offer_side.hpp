@@ -19,6 +19,7 @@ BOOST_DESCRIBE_STRUCT(OfferWish, (),
                        wants_listing))
 // Of the token that this machine came in by; none when no price was said.
 std::optional<OfferWish> find_offer_wish(db::Transaction& tx, MachineId id);
+void withdraw_wish_to_list(const db::Context& context, MachineId id);
 
 class OfferSide {
 public:

@@ -81,6 +81,8 @@ constexpr std::string_view add_enrollment_sql =
 const db::Query<OfferWish> find_offer_wish_sql(
     "SELECT {} FROM machine_enrollments WHERE machine_id = $1 "
     "AND rate_micro_per_hour IS NOT NULL");
+constexpr std::string_view withdraw_wish_sql =
+    "UPDATE machine_enrollments SET wants_listing = 0 WHERE machine_id = $1";
 const db::Query<EnrollmentRow> find_enrollment_sql(
     "SELECT {} FROM machine_enrollments WHERE token_hash = $1");
 const db::Query<EnrollmentRow> show_enrollment_sql(
@@ -252,6 +254,10 @@ std::optional<EnrollmentRow> find_enrollment(db::Transaction& tx, EnrollmentId i
 
 std::optional<OfferWish> find_offer_wish(db::Transaction& tx, MachineId id) {
     return tx.fetch_one(find_offer_wish_sql, id);
+}
+
+void withdraw_wish_to_list(const db::Context& context, MachineId id) {
+    context.tx.run(withdraw_wish_sql, id);
 }
 
 bool use_enrollment(const db::Context& context, EnrollmentId id, MachineId machine) {

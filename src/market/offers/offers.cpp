@@ -273,9 +273,11 @@ void Offers::carry_out_wish(const db::Context& context, Machine& machine,
 
 ListingOutcome Offers::take_back(Call& call, MachineId id, machines::MachineEvent event) const {
     Machine machine = machines::hold_own(call.tx(), id, call.caller.account);
-    if (machine.offer_version == 0)
+    if (machine.offer_version == 0) {
+        machines::withdraw_wish_to_list(call.context(), id);
         return outcome(call, machine, Decision::rejected,
                        {machines::finding_of(machines::Blocker::NO_OFFER)});
+    }
     machines::apply(call.context(), machine, event);
     return outcome(call, machine, Decision::admitted, {});
 }
