@@ -125,6 +125,19 @@ TEST_F(SshTest, AnAgentThatLooksAgainPutsNobodyOut) {
     EXPECT_EQ(renter->wait(), 7) << read_text(keys + "/client.log");
 }
 
+// It may be killed for want of memory, and the container runs on: nobody is to pay for a shut door.
+TEST_F(SshTest, AListenerThatWasKilledListensAgainAtTheNextLook) {
+    ASSERT_EQ(ssh({"echo in"}).output, "in\n");
+    std::istringstream number(read_text(run + "/ssh/" + to_string(workload.job) + "/pid"));
+    pid_t listener = 0;
+    number >> listener;
+    ASSERT_GT(listener, 1);
+    ASSERT_EQ(::kill(listener, SIGKILL), 0);
+    EXPECT_TRUE(support::eventually([&] { return ssh({"echo in"}).status != 0; }));
+    EXPECT_EQ(runtime->look(workload).status, host_agent::Look::Status::running);
+    EXPECT_EQ(ssh({"echo in"}).output, "in\n");
+}
+
 TEST_F(SshTest, FindWhatProgramsTakeForGranted) {
     const auto asked =
         ssh({"echo $HOME $TMPDIR $LANG $USER; for each in $HOME $TMPDIR; do touch $each/made && "

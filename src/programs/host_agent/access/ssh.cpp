@@ -220,13 +220,20 @@ void SshDoor::listen() const {
     run_tool_or_throw({.arguments = {place_.program, "ssh-listen", folder_}});
 }
 
+void SshDoor::keep_listening() const {
+    const std::lock_guard lock(mutex_);
+    if (!place_.container.empty() && running_listener(folder_) == 0) listen();
+}
+
 bool SshDoor::stays_open(const SshPlace& place) const {
+    const std::lock_guard lock(mutex_);
     if (place != place_) return false;
     listen();
     return true;
 }
 
 bool SshDoor::try_to_listen() const {
+    const std::lock_guard lock(mutex_);
     try {
         listen();
         return true;
@@ -239,8 +246,11 @@ bool SshDoor::try_to_listen() const {
 // Nobody asks for it a second time, and until the job is cleaned the renter may fetch what is left.
 void SshDoor::end_sessions() {
     entrance_->end_sessions();
-    if (std::exchange(place_.container, {}).empty()) return;
-    place_.process = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(place_.container, {}).empty()) return;
+        place_.process = 0;
+    }
     if (try_to_listen()) return;
     again_ = std::jthread([this](const std::stop_token& over) {
         std::mutex mutex;

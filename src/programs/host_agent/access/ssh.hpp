@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -52,6 +53,8 @@ public:
     // False where it is a door to somewhere else. It listens again if it did not, and nobody who is
     // in notices.
     bool stays_open(const SshPlace& place) const;
+    // While there is a container: one that was killed listens again. Throws std::runtime_error.
+    void keep_listening() const;
     // The container has ended: who is in is put out, and what it left can be read, if not at once
     // then as soon as the host can.
     void end_sessions();
@@ -67,6 +70,7 @@ private:
     void listen() const;
     bool try_to_listen() const;
 
+    mutable std::mutex mutex_;  // of the place, and of who makes a listener
     SshPlace place_;
     const std::string folder_;
     std::string fingerprint_;

@@ -154,7 +154,8 @@ void Job::tell_progress(agent_protocol::ProgressStep step, const Progress& progr
 void Job::open_doors() {
     const JobRecord before = record();
     Front* const front = context_.front_of(before);
-    if (front != nullptr && !std::exchange(are_doors_open_, true)) {
+    if (front != nullptr && !are_doors_open_) {
+        are_doors_open_ = true;  // those that were opened are closed again, too
         std::vector<Announced> doors = before.doors;
         for (Announced& door : doors)
             door.tls_key_sha256 = front->open({.name = door.name,
@@ -214,7 +215,9 @@ std::optional<std::vector<DoorPlace>> Job::places() const {
 
 // Whether READY, which the server has not taken yet, names doors that are elsewhere by now.
 bool Job::has_moved() const {
-    if (!record().is_by_gate()) return false;
+    // Who is told until when the money lasts has a meter that runs: it was taken, if not answered.
+    const JobRecord known = record();
+    if (!known.is_by_gate() || known.funded_through) return false;
     const auto now = places();
     const Lock lock(mutex_);
     const auto told = outbox_.body_of("READY");
@@ -228,7 +231,9 @@ void Job::wait_until_ready(steady_clock::time_point began, std::int64_t pull_ms)
     std::optional<std::int64_t> load_ms;
     auto told_at = began;
     Lock lock(mutex_);
-    while (!ends_ && !wants_stop()) {
+    // A READY that was sent before a restart may be answered meanwhile: a second one would fit
+    // nowhere and keep back all that follows it.
+    while (!ends_ && state_ == HostJobState::preparing && !wants_stop()) {
         const std::vector<Announced> doors = record_.doors;
         const bool is_told = outbox_.has("READY");
         lock.unlock();
@@ -244,6 +249,7 @@ void Job::wait_until_ready(steady_clock::time_point began, std::int64_t pull_ms)
             });
         const auto places = this->places();
         lock.lock();
+        if (state_ != HostJobState::preparing) return;
         if (look.status != Look::Status::running) return end(look, false);
         if ((answers && places) || is_told) {
             if (!is_told)
@@ -282,6 +288,7 @@ void Job::wait_for_answer_of_ready() {
 void Job::watch() {
     {
         const Lock lock(mutex_);
+        outbox_.drop("READY");  // that was said twice by an agent before
         if (wants_stop()) {
             enter(HostJobEvent::stop_wanted);
             return save();

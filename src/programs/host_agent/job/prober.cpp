@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.hpp"
+
 namespace berth::host_agent {
 
 bool is_answering(http::Client& client, const Probe& probe) {
@@ -59,7 +61,11 @@ void Prober::work() {
         failures = is_answering(client_, probe_) ? 0 : failures + 1;
         const bool was_down = is_down;
         is_down = failures >= failures_for_down || (is_down && failures > 0);
-        if (is_down != was_down) changed_(is_down);
+        try {
+            if (is_down != was_down) changed_(is_down);
+        } catch (const std::exception& error) {  // the job tells it with its next look
+            log(Level::warn, "engine_not_told", {{"why", error.what()}});
+        }
         lock.lock();
     }
 }

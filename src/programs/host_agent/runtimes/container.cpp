@@ -407,12 +407,23 @@ Look PodmanRuntime::look(const Workload& workload) {
     out.egress_bytes = egress(workload);
     if (seen && seen->running && out.egress_bytes) shape(workload, seen->pid, *out.egress_bytes);
     if (!seen) return out;
+    if (seen->running) keep_ssh_open(workload);
     out.container_id = seen->id;
     out.status = seen->running ? Look::Status::running : Look::Status::exited;
     out.exit_code = seen->exit_code;
     out.ended_ago = seen->ended_ago;
     out.out_of_memory = seen->out_of_memory && !seen->running;
     return out;
+}
+
+// A machine that cannot be entered is not to be paid for: until it can be again, nothing is known.
+void PodmanRuntime::keep_ssh_open(const Workload& workload) {
+    const auto door = door_of(workload);
+    try {
+        if (door) door->keep_listening();
+    } catch (const std::exception& error) {
+        throw NotKnown(fmt::format("the job's SSH door does not open: {}", error.what()));
+    }
 }
 
 std::optional<std::int64_t> PodmanRuntime::egress(const Workload& workload) {

@@ -90,6 +90,7 @@ private:
     void put_guard(const Workload& workload, const JobNetwork& network) const;
     std::optional<std::string> open_ssh(const Workload& workload, const JobNetwork& network,
                                         const Inspected* running);
+    void keep_ssh_open(const Workload& workload);
     void close_ssh(const Workload& workload);
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
