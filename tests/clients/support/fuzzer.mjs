@@ -405,7 +405,9 @@ export class Fuzzer {
         if (name.endsWith('_id')) remember(this.own.get(caller), name, value, this.dice);
         if (!ownIds.has(name)) return;
         const owner = this.owners.get(value);
-        if (!owner && makes(operation, name, status) && !caller.admin) this.owners.set(value, caller);
+        // A machine tells of itself, and is its owner's.
+        const isMade = makes(operation, name, status) && !caller.admin && !caller.machine;
+        if (!owner && isMade) this.owners.set(value, caller);
         const isShared = !operation.security.length ||
             (name === 'job_id' && !/^\/api\/v1\/jobs(?!.*\/evidence$)/.test(operation.path));
         assert.ok(!owner || owner === caller || caller.admin || caller.machine || isShared,

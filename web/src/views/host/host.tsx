@@ -33,7 +33,8 @@ export default function Host() {
         actions={<Button kind={rows.length === 0 ? 'primary' : undefined} href="/host/machines/new">
             Add a machine</Button>}>
         <div class="stack">
-            {asked.map(({ machine }) => <Detail key={machine.machine_id} id={machine.machine_id} onRead={note} />)}
+            {asked.map(({ machine }) => <Detail key={machine.machine_id}
+                id={machine.machine_id} isNoted={machine.machine_id in details} onRead={note} />)}
             <First rows={rows} />
             <Sums />
             <Panel title="Worst first" flush footer={machines.hasMore ? <More list={machines} /> : undefined}>
@@ -54,10 +55,12 @@ function HostFacts({ rows }: { rows: Row[] }) {
 }
 
 /** Reads one machine's page for the list, which knows less. */
-function Detail({ id, onRead }: { id: string; onRead: (id: string, machine: Machine) => void }) {
-    const { data } = useRead('show_machine', { path: { id } }, { every: 15 });
+function Detail({ id, isNoted, onRead }: {
+    id: string; isNoted: boolean; onRead: (id: string, machine: Machine) => void;
+}) {
+    const { data, isLoading } = useRead('show_machine', { path: { id } }, { every: 15 });
     useEffect(() => { if (data) onRead(id, data as Machine); }, [data, id, onRead]);
-    return null;
+    return isLoading || (data && !isNoted) ? <span hidden data-settling /> : null;
 }
 
 function NoMachine() {
@@ -98,7 +101,7 @@ function First({ rows }: { rows: Row[] }) {
 
 function Sums() {
     const earnings = useRead('show_earnings', {}, { every: 30 });
-    if (!earnings.data) return null;
+    if (!earnings.data) return earnings.isLoading ? <span hidden data-settling /> : null;
     const told = earnings.data;
     const earned = sumOf(told.days.map(({ earned_micro }) => earned_micro));
     const rentals = told.days.reduce((sum, { rental_count }) => sum + rental_count, 0);
