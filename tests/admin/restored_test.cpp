@@ -13,6 +13,7 @@
 #include "server/restored.hpp"
 #include "server/schema.hpp"
 #include "support/database.hpp"
+#include "support/process.hpp"
 
 namespace berth::test {
 namespace {
@@ -76,6 +77,18 @@ TEST_F(SqliteOnlyRestored, LeavesNothingBehindWhenItIsRefused) {
     restore({.file = copy(), .replace = true});
     for (const std::string& name : beside())
         EXPECT_EQ(name.find(".restoring"), std::string::npos) << name;
+}
+
+TEST_F(SqliteOnlyRestored, PutsNothingBesideTheCopyWhateverItIsCalled) {
+    const std::string folder = town.harness.folder.path() + "/copies";
+    std::filesystem::create_directory(folder);
+    const std::string odd = folder + "/50% of #1?mode=memory";
+    ASSERT_EQ(server::back_up(town.harness.given, odd), 0);
+    const std::string before = read_text(odd);
+    restore({.file = odd, .replace = true});
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+    EXPECT_EQ(read_text(odd), before);
+    EXPECT_GT(read<std::int64_t>("SELECT COUNT(*) FROM accounts"), 0);
 }
 
 TEST_F(SqliteOnlyRestored, TellsWhatWasDoneSinceFromTheDatabaseThatWasReplaced) {

@@ -93,13 +93,16 @@ TEST(Branding, IsWhatOperatorsSetFromTheNextRequestOn) {
 TEST(Branding, IsOnThePagesThatTheServerShowsItself) {
     Harness harness;
     const std::string id = "0191e7a0-0000-7000-8000-000000000001";
-    for (const std::string& page : {std::string("/terms"), "/confirm/" + id, "/recovery/" + id}) {
+    const std::vector<std::string> pages{"/terms",        "/confirm/" + id, "/recovery/" + id,
+                                         "/docs",         "/docs/renting",  "/docs/api",
+                                         "/docs?q=budget"};
+    for (const std::string& page : pages) {
         const std::string usual = harness.ask({.target = page}).body;
         EXPECT_NE(usual.find("<header>Berth</header>"), std::string::npos) << page << usual;
     }
     harness.set("branding.name", "Quay & <Sons>");
     harness.set("branding.logo", to_base64(png()));
-    for (const std::string& page : {std::string("/terms"), "/confirm/" + id, "/recovery/" + id}) {
+    for (const std::string& page : pages) {
         const auto shown = harness.ask({.target = page});
         EXPECT_NE(shown.body.find(R"(<header><img src="/branding/logo" alt="" height="24"> )"
                                   "Quay &amp; &lt;Sons&gt;</header>"),

@@ -66,8 +66,18 @@ void move(const std::string& from, const std::string& to) {
     flush(folder_of(to));
 }
 
-void copy_pages(const std::string& from, const std::string& to) {
-    const Handle source = open_file(from, SQLITE_OPEN_READONLY);
+Handle open_alive(const std::string& path) { return open_file(path, SQLITE_OPEN_READONLY); }
+
+// A copy that nobody has open and that has no log beside it: opened like a database it would get
+// one.
+Handle open_still(const std::string& path) {
+    std::string address = "file://";
+    for (const char c : fs::absolute(path).string())
+        address += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+    return open_file(address + "?immutable=1", SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
+}
+
+void copy_pages(const Handle& source, const std::string& from, const std::string& to) {
     const Handle target = open_file(to, SQLITE_OPEN_READWRITE);
     sqlite3_backup* backup = sqlite3_backup_init(target.get(), "main", source.get(), "main");
     if (backup == nullptr) fail(from, sqlite3_errmsg(target.get()));
@@ -78,7 +88,7 @@ void copy_pages(const std::string& from, const std::string& to) {
 }
 
 void prove(const std::string& path) {
-    const Handle handle = open_file(path, SQLITE_OPEN_READONLY);
+    const Handle handle = open_alive(path);
     std::string verdict;
     const auto keep = [](void* into, int, char** values, char**) {
         *static_cast<std::string*>(into) = values[0] != nullptr ? values[0] : "";
@@ -93,9 +103,7 @@ void remove_whole(const std::string& path) {
     for (const char* part : {"", "-wal", "-shm", ".lock"}) fs::remove(path + part);
 }
 
-}  // namespace
-
-void copy_sqlite(const std::string& from, const std::string& to) {
+void copy_file(const std::string& from, const std::string& to, Handle (*open)(const std::string&)) {
     configure_sqlite();
     if (!fs::exists(from)) fail(from, "there is no such file");
     if (fs::exists(to)) fail(to, "is there already");
@@ -103,7 +111,7 @@ void copy_sqlite(const std::string& from, const std::string& to) {
     remove_whole(partial);
     make_private(partial);
     try {
-        copy_pages(from, partial);
+        copy_pages(open(from), from, partial);
         prove(partial);
         // Who only reads leaves the log behind, empty.
         for (const char* left_over : {"-wal", "-shm"}) fs::remove(partial + left_over);
@@ -115,6 +123,12 @@ void copy_sqlite(const std::string& from, const std::string& to) {
     }
 }
 
+}  // namespace
+
+void copy_sqlite(const std::string& from, const std::string& to) {
+    copy_file(from, to, open_alive);
+}
+
 void restore_sqlite(const Restore& restore, const std::function<void(Database&)>& prepare) {
     const std::string path = fs::weakly_canonical(restore.path).string();
     const FileLock lock(path);
@@ -124,7 +138,8 @@ void restore_sqlite(const Restore& restore, const std::function<void(Database&)>
     const std::string coming = path + ".restoring";
     remove_whole(coming);
     try {
-        copy_sqlite(restore.from, coming);
+        const bool has_log = fs::exists(restore.from + "-wal");
+        copy_file(restore.from, coming, has_log ? open_alive : open_still);
         prepare(*open("sqlite:" + coming));  // closing it leaves one whole file
     } catch (...) {
         remove_whole(coming);

@@ -7,6 +7,7 @@
 #include <map>
 #include <vector>
 
+#include "accounts/pages.hpp"
 #include "api/reference.hpp"
 #include "base/bytes.hpp"
 #include "base/letters.hpp"
@@ -200,18 +201,24 @@ private:
 
 std::string policy() {
     return fmt::format(
-        "default-src 'none'; style-src 'sha256-{}'; form-action 'self'; base-uri 'none'; "
-        "frame-ancestors 'none'",
+        "default-src 'none'; style-src 'sha256-{}'; img-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'none'",
         to_base64(crypto::sha256(api::reference_style)));
+}
+
+// Whose service this is stands in the title and above the menu; the pages are kept without.
+std::string branded(const Call& call, std::string page) {
+    page.insert(page.find("</title>"), " – " + accounts::brand_name(call));
+    return page.insert(page.find("<nav>"), accounts::brand_line(call));
 }
 
 }  // namespace
 
 void add_docs_routes(api::Router& router, std::shared_ptr<Reference> reference) {
     const auto docs = std::make_shared<Docs>(reference);
-    const auto send = [policy = policy()](Call& call, api::Html html) {
+    const auto send = [policy = policy()](Call& call, std::string page) {
         call.add_header("Content-Security-Policy", policy);
-        return html;
+        return api::Html{branded(call, std::move(page))};
     };
     router.add({.method = "GET",
                 .path = "/docs",
@@ -223,7 +230,7 @@ void add_docs_routes(api::Router& router, std::shared_ptr<Reference> reference) 
                 .cache = Cache::open},
                [docs, send](Call& call, const api::Query<DocsQuery>& query) {
                    if (query->q) return send(call, docs->search(query->q->value));
-                   return send(call, docs->page("README"));
+                   return send(call, *docs->page("README"));
                });
     router.add({.method = "GET",
                 .path = "/docs/{page}",
@@ -235,7 +242,7 @@ void add_docs_routes(api::Router& router, std::shared_ptr<Reference> reference) 
                 .errors = {{Code::not_found, "the docs have no such page"}},
                 .cache = Cache::open},
                [docs, send](Call& call, const api::Path<DocsPath>& path) {
-                   return send(call, docs->page(path->page.value));
+                   return send(call, *docs->page(path->page.value));
                });
     router.add({.method = "GET",
                 .path = "/docs/api",
@@ -245,7 +252,7 @@ void add_docs_routes(api::Router& router, std::shared_ptr<Reference> reference) 
                 .access = Access::anyone,
                 .work = Work::memory,
                 .cache = Cache::open},
-               [reference, send](Call& call) { return send(call, reference->page()); });
+               [reference, send](Call& call) { return send(call, *reference->page()); });
 }
 
 }  // namespace berth::server
