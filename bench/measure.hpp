@@ -2,6 +2,8 @@
 // from wrk, a program of its own, so that the load does not run inside what is measured.
 #pragma once
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -83,6 +85,7 @@ inline void print(std::string_view name, const std::vector<double>& ours,
 template <class Measure>
 int run(std::string_view name, Measure measure) {
     set_log(Level::error);
+    ::signal(SIGPIPE, SIG_IGN);  // whoever writes to a peer that has gone is told so
     try {
         measure();
         return 0;
