@@ -69,8 +69,8 @@ TEST(Tables, AlignMoneyAndSayWhatIsNotThere) {
 // A model's answers are its host's words, member names and all.
 TEST(Tables, PassNothingOnThatSteersATerminal) {
     const cli::Reading answer(
-        R"({"items":[{"\u001b[2Jid":"\u001b]0;x\u0007","x_micro":"\u001b[1A","x_bytes":"\u001b[1A",)"
-        R"("vram_bytes":"\u001b[1A","x":"\u009b2J"}]})");
+        R"({"items":[{"\u001b[2Jid":"\u001b]0;x\u0007","x_micro":"\u001b[1A",)"
+        R"("x_bytes":"\u001b[1A","vram_bytes":"\u001b[1A","x":"\u009b2J"}]})");
     for (const char* const columns : {"", "A=x_micro B=x_bytes C=vram_bytes D=x"}) {
         const std::string table = to_table(answer, columns, {});
         for (const char* const steering : {"\033", "\007", "\xc2\x9b"})

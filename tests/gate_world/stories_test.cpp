@@ -101,7 +101,9 @@ public:
             "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
             door.host, door.port, door.key, body.size(), body));
         std::array<char, 16 * 1024> room;
-        const auto got = session_->read(room);
+        auto got = session_->read(room);
+        while (got.status == http::Transfer::Status::wants_read)  // tickets came
+            got = session_->read(room);
         heard_ =
             sent.status == http::Transfer::Status::done ? std::string(room.data(), got.bytes) : "";
     }
