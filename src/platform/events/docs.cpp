@@ -150,7 +150,7 @@ for (let after = existsSync('place') ? readFileSync('place', 'utf8') : '0'; ; ) 
     const page = await (await fetch(process.env.BERTH_SERVER + path, { headers })).json();
     for (const event of page.items ?? []) console.log(JSON.stringify(event));
     after = page.through ?? page.current?.newest ?? after; // current: too old, look at what is now
-    writeFileSync('place.new', after), renameSync('place.new', 'place');
+    writeFileSync(`place.${process.pid}`, after), renameSync(`place.${process.pid}`, 'place');
     if (page.error && !page.current) throw page.error;
 } catch { await new Promise((done) => setTimeout(done, 2000)); }
 ```
@@ -169,7 +169,7 @@ while True:
     except (OSError, ValueError, http.client.HTTPException): time.sleep(2); continue
     for event in page.get("items", []): print(json.dumps(event), flush=True)
     after = page.get("through") or page.get("current", {}).get("newest") or after
-    open("place.new", "w").write(after); os.replace("place.new", "place")
+    open(new := f"place.{os.getpid()}", "w").write(after); os.replace(new, "place")
 ```
 
 ## Types
