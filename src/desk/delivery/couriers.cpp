@@ -12,6 +12,18 @@ namespace {
 
 constexpr std::chrono::milliseconds looked_again_in{250};
 
+template <class Key>
+std::int64_t count_in(const std::map<Key, std::int64_t>& counts, const Key& key) {
+    const auto found = counts.find(key);
+    return found == counts.end() ? 0 : found->second;
+}
+
+template <class Key>
+void count_down(std::map<Key, std::int64_t>& counts, const Key& key) {
+    const auto found = counts.find(key);
+    if (--found->second == 0) counts.erase(found);
+}
+
 // Two spellings of one host are held apart by nobody but its owner.
 std::string host_in(const std::string& url) {
     return target_of(url, {.reach = http::Reach::anywhere, .own_host = {}}, "url").host;
@@ -159,18 +171,18 @@ void Couriers::put(const std::vector<DueWebhook>& due) {
     const std::lock_guard lock(mutex_);
     for (const DueWebhook& each : due) {
         if (known_.insert(each.webhook_id).second)
-            waiting_.push_back({each.webhook_id, host_in(each.url)});
+            waiting_.push_back({each.webhook_id, each.account_id, host_in(each.url)});
         else
             again_.insert(each.webhook_id);
     }
     if (!waiting_.empty()) couriers_.notify_all();
 }
 
-// The first whose host is not busy enough already; nothing when it is time to stop.
+// The first whose host and account are not busy enough already; nothing when it is time to stop.
 std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lock) {
     const auto may_go = [this](const Waiting& each) {
-        const auto count = at_once_.find(each.host);
-        return count == at_once_.end() || count->second < at_once_per_host_max;
+        return count_in(at_once_, each.host) < at_once_per_host_max &&
+               count_in(at_once_of_account_, each.account) < at_once_per_account_max;
     };
     auto found = waiting_.end();
     couriers_.wait(lock, [&] {
@@ -181,6 +193,7 @@ std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lo
     Waiting taken = std::move(*found);
     waiting_.erase(found);
     ++at_once_[taken.host];
+    ++at_once_of_account_[taken.account];
     return taken;
 }
 
@@ -198,8 +211,8 @@ void Couriers::courier_loop() {
                 log(Level::warn, "webhook_not_served", {{"why", error.what()}, {"times", times}});
         }
         lock.lock();
-        const auto count = at_once_.find(taken->host);
-        if (--count->second == 0) at_once_.erase(count);
+        count_down(at_once_, taken->host);
+        count_down(at_once_of_account_, taken->account);
         const bool has_news = again_.erase(taken->id) > 0;
         if (has_more || has_news)
             waiting_.push_back(std::move(*taken));

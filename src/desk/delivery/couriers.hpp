@@ -6,7 +6,7 @@
 //
 // A webhook is held by a lease while it is served, so that any number of processes may have
 // couriers and one request is in flight to it at most. A target that is slow keeps no more than a
-// few of the threads.
+// few of the threads, and so does an account.
 #pragma once
 
 #include <condition_variable>
@@ -33,6 +33,8 @@ class Couriers {
 public:
     static constexpr std::size_t threads_count = 16;
     static constexpr std::int64_t at_once_per_host_max = 4;
+    // However many names it has for slow targets, one account leaves most couriers to the others.
+    static constexpr std::int64_t at_once_per_account_max = 4;
     static constexpr std::chrono::seconds look_every{1};
     static constexpr std::chrono::seconds count_every{15};
     static constexpr std::chrono::seconds keep_every{3};
@@ -69,6 +71,7 @@ private:
     };
     struct Waiting {
         WebhookId id;
+        AccountId account;
         std::string host;
     };
 
@@ -96,6 +99,7 @@ private:
     std::set<WebhookId> known_;                    // waiting or being served
     std::set<WebhookId> again_;                    // there was news while it was served
     std::map<std::string, std::int64_t> at_once_;  // by host
+    std::map<AccountId, std::int64_t> at_once_of_account_;
     std::map<WebhookId, Serving> serving_;
     std::set<AccountId> owners_;  // of webhooks, when it was last looked
     std::set<AccountId> news_;

@@ -63,9 +63,10 @@ void move_webhooks(db::Transaction& tx, std::int64_t by);
 // For the couriers: webhooks that have something to send, or were asked to, and that nobody is at.
 struct DueWebhook {
     WebhookId webhook_id;
+    AccountId account_id;
     std::string url;
 };
-BOOST_DESCRIBE_STRUCT(DueWebhook, (), (webhook_id, url))
+BOOST_DESCRIBE_STRUCT(DueWebhook, (), (webhook_id, account_id, url))
 inline constexpr std::int64_t due_rows_max = 1000;
 std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, Time now);
 std::vector<DueWebhook> due_asked(db::Transaction& tx, Time now);  // a test, a redelivery
