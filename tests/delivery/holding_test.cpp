@@ -10,6 +10,61 @@ namespace berth::test {
 namespace {
 
 using namespace std::chrono_literals;
+using SteadyClock = std::chrono::steady_clock;
+
+class WebhookHolding : public WebhooksTest {
+protected:
+    std::int64_t carry_at(SteadyClock::time_point now) {
+        return town.harness.app->delivery().couriers().pass(now);
+    }
+    // Whoever had it was killed: its lease stays, and is not renewed.
+    void leave_a_lease(Time until) {
+        database().write([&](db::Transaction& tx) {
+            tx.run("UPDATE webhooks SET lease_id = $1, lease_until = $2", somebody, until);
+        });
+    }
+
+    const Uuid somebody = make_uuid(town.harness.clock.now(), town.harness.random);
+    Person ada = join();
+    Receiver receiver;
+};
+
+TEST_F(WebhookHolding, IsLeftToWhoeverHasItHoweverFarItsClockIsBehind) {
+    hook(ada, receiver.url());
+    tell(ada);
+    std::int64_t taken = -1;
+    receiver.on_received([&](const Received&) {
+        advance(1h);  // to the clock of another process
+        taken = carry();
+        receiver.on_received({});
+    });
+    carry();
+    EXPECT_EQ(taken, 0) << "one request is in flight at most";
+    EXPECT_EQ(receiver.sequences(), "1 ");
+}
+
+TEST_F(WebhookHolding, IsTakenFromTheDeadHoweverFarTheirClockWasAhead) {
+    hook(ada, receiver.url());
+    tell(ada);
+    leave_a_lease(town.harness.clock.now() + 1h);
+    const auto began = SteadyClock::now();
+    EXPECT_EQ(carry_at(began), 0) << "somebody may be at it";
+    EXPECT_EQ(carry_at(began + 9s), 0);
+    EXPECT_EQ(carry_at(began + 10s), 1) << "nothing was heard of whoever has it";
+    EXPECT_EQ(receiver.sequences(), "1 ");
+}
+
+TEST_F(WebhookHolding, IsNotTakenFromTheLiving) {
+    hook(ada, receiver.url());
+    tell(ada);
+    const auto began = SteadyClock::now();
+    for (int second = 0; second < 60; second += 5) {
+        leave_a_lease(town.harness.clock.now() - 1h);  // renewed, by a clock that is behind
+        EXPECT_EQ(carry_at(began + std::chrono::seconds(second)), 0) << second;
+        advance(1s);
+    }
+    EXPECT_EQ(receiver.sequences(), "");
+}
 
 class WebhookCrowd : public WebhooksTest {
 protected:

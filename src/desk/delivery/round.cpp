@@ -28,8 +28,8 @@ events::Event test_event(const DeliveryRow& row, const std::string& host) {
 
 }  // namespace
 
-Round::Round(const Parts& parts, WebhookId id)
-    : parts_(parts), id_(id), lease_(LeaseId::make(parts.clock.now(), parts.random)) {}
+Round::Round(const Parts& parts, WebhookId id, const std::optional<Lease>& from)
+    : parts_(parts), id_(id), from_(from), lease_(LeaseId::make(parts.clock.now(), parts.random)) {}
 
 bool Round::run() {
     if (!begin()) return false;
@@ -54,7 +54,7 @@ bool Round::begin() {
 
 bool Round::take(const db::Context& context) {
     db::Transaction& tx = context.tx;
-    if (!take_webhook(tx, id_, lease_, context.now, context.now + lease_max)) return false;
+    if (!take_webhook(tx, id_, {lease_, context.now + lease_max}, from_)) return false;
     row_ = find_webhook(tx, id_).value();
     const Target target =
         target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");

@@ -23,7 +23,7 @@ class Round {
     using SteadyClock = std::chrono::steady_clock;
 
 public:
-    // Of a courier that was killed another one takes over after this; kept while a round lasts.
+    // From a courier that was not seen to renew its lease for so long another one takes over.
     static constexpr Duration lease_max = std::chrono::seconds(10);
     // When it is this old it begins no further attempt, so that others have their turn.
     static constexpr std::chrono::seconds round_max{5};
@@ -36,7 +36,8 @@ public:
         Random& random;
         CourierTotals& totals;
     };
-    Round(const Parts& parts, WebhookId id);
+    // `from`: who had it and does not renew his lease, if anybody did.
+    Round(const Parts& parts, WebhookId id, const std::optional<Lease>& from);
 
     LeaseId lease() const { return lease_; }
     // True when there may be more to send at once.
@@ -70,6 +71,7 @@ private:
 
     const Parts parts_;
     const WebhookId id_;
+    const std::optional<Lease> from_;
     const LeaseId lease_;
     WebhookRow row_;
     std::string host_;
