@@ -23,6 +23,11 @@ protected:
             tx.run("UPDATE webhooks SET lease_id = $1, lease_until = $2", somebody, until);
         });
     }
+    std::int64_t attempts_kept() {
+        return database().read([](db::Transaction& tx) {
+            return tx.fetch_value<std::int64_t>("SELECT COUNT(*) FROM webhook_deliveries").value();
+        });
+    }
 
     const Uuid somebody = make_uuid(town.harness.clock.now(), town.harness.random);
     Person ada = join();
@@ -64,6 +69,73 @@ TEST_F(WebhookHolding, IsNotTakenFromTheLiving) {
         advance(1s);
     }
     EXPECT_EQ(receiver.sequences(), "");
+}
+
+TEST_F(WebhookHolding, WaitsAtItsNewAddressForNoFaultOfTheOld) {
+    Receiver elsewhere;
+    const Hook made = hook(ada, receiver.url());
+    receiver.answer(503);
+    tell(ada);
+    receiver.on_received([&](const Received&) {
+        EXPECT_EQ(change(ada, made, R"({"url":")" + elsewhere.url() + "\"}").status, 200);
+    });
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 ");
+    EXPECT_EQ(elsewhere.sequences(), "1 ");
+    EXPECT_EQ(shown(ada, made, "failing_since"), "null");
+}
+
+TEST_F(WebhookHolding, IsNotEndedByAnAddressThatItHasNoMore) {
+    Receiver elsewhere;
+    const Hook made = hook(ada, receiver.url());
+    receiver.answer(410);
+    tell(ada);
+    receiver.on_received([&](const Received&) {
+        EXPECT_EQ(change(ada, made, R"({"url":")" + elsewhere.url() + "\"}").status, 200);
+    });
+    carry();
+    EXPECT_EQ(shown(ada, made, "enabled"), "true");
+    EXPECT_EQ(elsewhere.sequences(), "1 ");
+    EXPECT_FALSE(was_told(ada, "webhook.disabled"));
+}
+
+TEST_F(WebhookHolding, ThatIsTurnedOffUnderWayFailsNoMore) {
+    const Hook made = hook(ada, receiver.url());
+    receiver.answer(503);
+    tell(ada, 2);
+    receiver.on_received(
+        [&](const Received&) { EXPECT_EQ(change(ada, made, R"({"enabled":false})").status, 200); });
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 ");
+    EXPECT_EQ(shown(ada, made, "next_attempt_at"), "null");
+    receiver.on_received({});
+    receiver.answer(204);
+    EXPECT_EQ(change(ada, made, R"({"enabled":true})").status, 200);
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 1 2 ");
+}
+
+TEST_F(WebhookHolding, KeepsThePlaceOfWhatWasTakenWhileItsOwnerChangedIt) {
+    const Hook made = hook(ada, receiver.url());
+    tell(ada, 2);
+    receiver.on_received([&](const Received& one) {
+        if (one.sequence() == "1")
+            EXPECT_EQ(change(ada, made, R"({"types":["ticket.*"]})").status, 200);
+    });
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 2 ");
+    EXPECT_EQ(shown(ada, made, "sent_through"), "2");
+}
+
+TEST_F(WebhookHolding, ThatIsDeletedUnderWayLeavesNothing) {
+    const Hook made = hook(ada, receiver.url());
+    tell(ada);
+    receiver.on_received([&](const Received&) {
+        EXPECT_EQ(town.with_key(ada.key, "DELETE", "/api/v1/webhooks/" + made.id).status, 204);
+    });
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 ");
+    EXPECT_EQ(attempts_kept(), 0);
 }
 
 class WebhookCrowd : public WebhooksTest {

@@ -55,6 +55,7 @@ bool Round::begin() {
 bool Round::take(const db::Context& context) {
     db::Transaction& tx = context.tx;
     if (!take_webhook(tx, id_, {lease_, context.now + lease_max}, from_)) return false;
+    disables_.reset();
     row_ = find_webhook(tx, id_).value();
     const Target target =
         target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");
@@ -108,13 +109,13 @@ Round::Hindrance Round::look_at_owner(db::Transaction& tx, Time now) {
 void Round::stop_for(const db::Context& context, Hindrance hindrance) {
     if (hindrance == Hindrance::key_ended) {
         disables_ = DisabledCause::key_ended;
-        progress_.next_at.reset();
-        tell(context);
     } else {
         progress_.next_at = context.now + looked_again_after;
     }
     progress_.lease_until = {};
+    // Before it is disabled: that is a change like its owner's.
     static_cast<void>(note_progress(context.tx, row_, lease_, progress_));
+    tell(context);
 }
 
 void Round::read(db::Transaction& tx) {
@@ -263,29 +264,31 @@ bool Round::record(bool is_over) {
     return goes_on;
 }
 
-// False when the webhook is somebody else's by now, or not as it was when it was taken.
+// False when the webhook is somebody else's by now, or not as it was when it was taken: how it was
+// answered then means nothing for what it is now.
 bool Round::write_down(const db::Context& context, bool is_over) {
     db::Transaction& tx = context.tx;
-    for (const DeliveryRow& row : log_)
-        if (row.kind == DeliveryKind::event)
-            add_delivery(tx, row);
-        else
-            end_asked(tx, row);
     progress_.lease_until = is_over ? Time{} : context.now + lease_max;
-    if (!note_progress(tx, row_, lease_, progress_)) {
-        give_lease_back(tx, id_, lease_);
-        return false;
-    }
+    const bool is_same = note_progress(tx, row_, lease_, progress_);
+    if (!is_same && !note_place(tx, row_, lease_, progress_)) give_lease_back(tx, id_, lease_);
+    if (is_same || find_webhook(tx, id_)) write_log(tx);
+    if (!is_same) return false;
     tell(context);
     if (is_over) {
         bound_deliveries(tx, id_);
         return true;
     }
-    const auto now = find_webhook(tx, id_);
-    const bool is_same = now && now->enabled && now->revision == row_.revision;
-    if (is_same && look_at_owner(tx, context.now) == Hindrance::none) return true;
+    if (look_at_owner(tx, context.now) == Hindrance::none) return true;
     give_lease_back(tx, id_, lease_);
     return false;
+}
+
+void Round::write_log(db::Transaction& tx) {
+    for (const DeliveryRow& row : log_)
+        if (row.kind == DeliveryKind::event)
+            add_delivery(tx, row);
+        else
+            end_asked(tx, row);
 }
 
 void Round::tell(const db::Context& context) {

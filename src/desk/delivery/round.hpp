@@ -67,6 +67,7 @@ private:
     bool is_time_to_record() const;
     bool record(bool is_over);
     bool write_down(const db::Context& context, bool is_over);
+    void write_log(db::Transaction& tx);
     void tell(const db::Context& context);
 
     const Parts parts_;

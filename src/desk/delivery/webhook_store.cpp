@@ -73,7 +73,10 @@ constexpr std::string_view end_leases_sql =
 constexpr std::string_view note_progress_sql =
     "UPDATE webhooks SET sent_through = $4, attempts = $5, failing_since = $6, warned = $7, "
     "next_at = $8, lease_until = $9, refusals = $10 WHERE webhook_id = $1 AND lease_id = $2 "
-    "AND place = $3";
+    "AND revision = $3";
+constexpr std::string_view note_place_sql =
+    "UPDATE webhooks SET sent_through = $4, lease_until = 0 WHERE webhook_id = $1 "
+    "AND lease_id = $2 AND place = $3";
 constexpr std::string_view give_lease_back_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE webhook_id = $1 AND lease_id = $2";
 constexpr std::string_view disable_webhook_sql =
@@ -166,9 +169,11 @@ void put_secret(db::Transaction& tx, const WebhookRow& row) {
            blob_of(row.sealed_previous), row.previous_until, row.updated_at);
 }
 
+// The webhook first: a round that notes its attempts just now holds that row until they are there.
 bool delete_webhook(db::Transaction& tx, WebhookId id) {
+    const bool was_there = tx.run(delete_webhook_sql, id).affected == 1;
     tx.run(delete_deliveries_sql, id);
-    return tx.run(delete_webhook_sql, id).affected == 1;
+    return was_there;
 }
 
 void forget_webhooks(db::Transaction& tx, AccountId account) {
@@ -216,10 +221,19 @@ void end_leases(db::Transaction& tx) { tx.run(end_leases_sql); }
 
 bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
                    const Progress& progress) {
-    return tx.run(note_progress_sql, row.webhook_id, lease, row.place, progress.sent_through,
+    return tx.run(note_progress_sql, row.webhook_id, lease, row.revision, progress.sent_through,
                   progress.attempts, progress.failing_since, progress.warned, progress.next_at,
                   progress.lease_until, progress.refusals)
                .affected == 1;
+}
+
+bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
+                const Progress& progress) {
+    if (tx.run(note_place_sql, row.webhook_id, lease, row.place, progress.sent_through).affected !=
+        1)
+        return false;
+    if (!progress.failing_since) tx.run(begin_anew_sql, row.webhook_id);
+    return true;
 }
 
 void give_lease_back(db::Transaction& tx, WebhookId id, LeaseId lease) {

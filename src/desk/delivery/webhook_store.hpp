@@ -107,10 +107,13 @@ struct Progress {
     std::optional<Time> next_at = {};
     Time lease_until;
 };
-// False, and nothing happens, when the lease is not ours any more, or its owner has put it
-// elsewhere in the stream.
+// False, and nothing happens, when the lease is not ours any more, or its owner has changed it.
 bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
                    const Progress& progress);
+// What was taken was taken, whatever its owner has changed but its place in the stream; what failed
+// is not noted. The lease ends.
+bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
+                const Progress& progress);
 void give_lease_back(db::Transaction& tx, WebhookId id, LeaseId lease);
 // True for the one caller that disables it.
 bool disable_webhook(db::Transaction& tx, WebhookId id, DisabledCause cause, Time now);
