@@ -138,6 +138,56 @@ TEST_F(WebhookHolding, ThatIsDeletedUnderWayLeavesNothing) {
     EXPECT_EQ(attempts_kept(), 0);
 }
 
+class WebhookOfAKey : public WebhookHolding {
+protected:
+    void revoke() {
+        const std::string path =
+            "/api/v1/account/api-keys/" +
+            member(bob.send("GET", "/api/v1/webhooks/" + made.id).body, "key_id");
+        EXPECT_EQ(bob.send("DELETE", path, "", town.harness.new_id()).status, 204);
+    }
+
+    Browser bob = town.person("bob@example.org");
+    const std::string key = town.key_of(bob);
+    const Person owner{key, member(bob.send("GET", "/api/v1/auth/session").body, "account_id")};
+    Hook made;
+};
+
+TEST_F(WebhookOfAKey, HearsNothingASecondAfterItsEndAlsoByAnAttemptThatBeganBefore) {
+    auto& delivery = town.harness.app->delivery();
+    delivery.resolve_by(
+        [](const std::string&, http::Reach reach) { return http::resolve("127.0.0.1", reach); });
+    made = hook(owner, receiver.url("hooks.example.org"));
+    tell(owner, 2);
+    ASSERT_EQ(bob.step_up("account-sensitive").status, 200);
+    delivery.resolve_by([&](const std::string&, http::Reach reach) {
+        revoke();
+        std::this_thread::sleep_for(1s);
+        http::Resolved both = http::resolve("127.0.0.1", reach);
+        both.addresses.push_back(both.addresses.front());
+        return both;
+    });
+    carry();
+    EXPECT_EQ(receiver.received().size(), 0u);
+    carry();
+    const auto shown = bob.send("GET", "/api/v1/webhooks/" + made.id);
+    EXPECT_EQ(member(shown.body, "disabled_cause"), "key_ended");
+    EXPECT_EQ(member(shown.body, "failing_since"), "null");
+}
+
+TEST_F(WebhookOfAKey, HearsNothingASecondAfterItsEndOfWhatWasAskedFor) {
+    made = hook(owner, receiver.url());
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(ask(owner, made, "test").status, 202);
+    ASSERT_EQ(bob.step_up("account-sensitive").status, 200);
+    receiver.on_received([&](const Received&) {
+        if (receiver.received().size() > 1) return;
+        revoke();
+        std::this_thread::sleep_for(1s);
+    });
+    carry();
+    EXPECT_EQ(receiver.received().size(), 1u);
+}
+
 class WebhookCrowd : public WebhooksTest {
 protected:
     WebhookCrowd()

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t round_rows_max = 100;
 constexpr std::size_t recorded_at_once = 16;
 constexpr std::chrono::milliseconds recorded_every{200};
+// Whose key is revoked hears nothing after a second, also by an attempt that began before.
+constexpr std::chrono::milliseconds may_hear_for{500};
 constexpr Duration tried_again_after = std::chrono::seconds(2);   // what we had no room for
 constexpr Duration looked_again_after = std::chrono::minutes(1);  // of a suspended account
 
@@ -55,6 +57,7 @@ bool Round::begin() {
 bool Round::take(const db::Context& context) {
     db::Transaction& tx = context.tx;
     if (!take_webhook(tx, id_, {lease_, context.now + lease_max}, from_)) return false;
+    looked_at_ = SteadyClock::now();
     disables_.reset();
     row_ = find_webhook(tx, id_).value();
     const Target target =
@@ -163,7 +166,7 @@ bool Round::send_events() {
 }
 
 bool Round::is_late() {
-    is_late_ = is_late_ || SteadyClock::now() - began_ >= round_max;
+    is_late_ = is_late_ || withheld_ || SteadyClock::now() - began_ >= round_max;
     return is_late_;
 }
 
@@ -187,7 +190,7 @@ bool Round::deliver(const events::Event& event) {
             goes_on = false;
             break;
         case Verdict::untried:
-            progress_.next_at = parts_.clock.now() + tried_again_after;
+            if (!withheld_) progress_.next_at = parts_.clock.now() + tried_again_after;
             return false;
     }
     if (goes_on) {
@@ -240,14 +243,31 @@ Answered Round::send(const events::Event& event, DeliveryRow& row) {
     parcel.attempted_at = parts_.clock.now();
     parcel.body = events::text_of(event);
     parcel.signature = signatures(secrets_, {parcel.id, parcel.attempted_at, parcel.body});
-    Answered answered = post(parts_.way, row_.url, parcel);
+    Way way = parts_.way;
+    way.may_begin = [this] { return may_still_hear(); };
+    Answered answered = post(way, row_.url, parcel);
     if (log_.empty()) logged_since_ = SteadyClock::now();
     row.at = parcel.attempted_at;
     row.status = answered.status;
     if (!answered.status) row.fault = answered.fault;
     if (answered.status) row.answer = answered.answer;
     row.took_ms = milliseconds_of(answered.took);
+    if (!answered.status && withheld_) answered.is_ours = true;
     return answered;
+}
+
+// Names, lines and TLS may take their time, and so may whoever was sent something before.
+bool Round::may_still_hear() {
+    const auto now = SteadyClock::now();
+    if (withheld_ || now - looked_at_ < may_hear_for) return !withheld_;
+    const events::Hearing before = filter_.hearing;
+    const bool is_so = parts_.database.read([&](db::Transaction& tx) {
+        return is_held(tx, row_, lease_) &&
+               look_at_owner(tx, parts_.clock.now()) == Hindrance::none;
+    });
+    looked_at_ = now;
+    withheld_ = !is_so || filter_.hearing != before;
+    return !withheld_;
 }
 
 bool Round::is_time_to_record() const {
@@ -268,6 +288,7 @@ bool Round::record(bool is_over) {
 // answered then means nothing for what it is now.
 bool Round::write_down(const db::Context& context, bool is_over) {
     db::Transaction& tx = context.tx;
+    looked_at_ = SteadyClock::now();
     progress_.lease_until = is_over ? Time{} : context.now + lease_max;
     const bool is_same = note_progress(tx, row_, lease_, progress_);
     if (!is_same && !note_place(tx, row_, lease_, progress_)) give_lease_back(tx, id_, lease_);

@@ -64,6 +64,7 @@ private:
     bool note_waiting(DeliveryRow& row, const Answered& answered);
     bool note_refusal(DeliveryRow& row);
     Answered send(const events::Event& event, DeliveryRow& row);
+    bool may_still_hear();
     bool is_time_to_record() const;
     bool record(bool is_over);
     bool write_down(const db::Context& context, bool is_over);
@@ -87,8 +88,10 @@ private:
     std::vector<DeliveryRow> log_;  // not written yet
     SteadyClock::time_point logged_since_{};
     SteadyClock::time_point began_{};
-    bool is_late_ = false;  // no attempt begins any more
-    bool stopped_ = false;  // it is not ours any more, or not as it was
+    SteadyClock::time_point looked_at_{};  // at its owner, its key and its lease
+    bool withheld_ = false;                // nothing more may be sent as it was taken
+    bool is_late_ = false;                 // no attempt begins any more
+    bool stopped_ = false;                 // it is not ours any more, or not as it was
 };
 
 }  // namespace berth::delivery

@@ -74,6 +74,9 @@ constexpr std::string_view note_progress_sql =
     "UPDATE webhooks SET sent_through = $4, attempts = $5, failing_since = $6, warned = $7, "
     "next_at = $8, lease_until = $9, refusals = $10 WHERE webhook_id = $1 AND lease_id = $2 "
     "AND revision = $3";
+constexpr std::string_view is_held_sql =
+    "SELECT 1 FROM webhooks WHERE webhook_id = $1 AND lease_id = $2 AND revision = $3 "
+    "AND enabled = 1 AND lease_until > 0";
 constexpr std::string_view note_place_sql =
     "UPDATE webhooks SET sent_through = $4, lease_until = 0 WHERE webhook_id = $1 "
     "AND lease_id = $2 AND place = $3";
@@ -215,6 +218,11 @@ bool take_webhook(db::Transaction& tx, WebhookId id, const Lease& lease,
 
 void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until) {
     tx.run(keep_webhook_sql, id, lease, until);
+}
+
+bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease) {
+    return tx.fetch_value<std::int64_t>(is_held_sql, row.webhook_id, lease, row.revision)
+        .has_value();
 }
 
 void end_leases(db::Transaction& tx) { tx.run(end_leases_sql); }

@@ -95,6 +95,8 @@ std::optional<Time> oldest_unsent(db::Transaction& tx);
 bool take_webhook(db::Transaction& tx, WebhookId id, const Lease& lease,
                   const std::optional<Lease>& from);
 void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until);
+// Whether it is ours still, and as its owner had it when it was taken.
+bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease);
 // Of a file that no other process can have: whoever held one is gone.
 void end_leases(db::Transaction& tx);
 

@@ -61,7 +61,8 @@ number.
 `POST /api/v1/webhooks {url, types[], enabled, from}` has events posted to you. `from` is `now`,
 or the number after which it begins: `through` of a page, the last `id` of a stream. In a
 terminal: `berth webhooks create`. A session needs a fresh step-up, a key does not; the webhook of
-a key hears what the key hears, is seen by it and by sessions of its account, and ends with it.
+a key hears what the key hears, is seen by it and by sessions of its account, and ends with it:
+nothing leaves for it a second later.
 
 - A delivery is one event, the same bytes as in a page, in the order of its numbers and one at a
   time: what follows waits until it was taken. It is signed as [Standard
