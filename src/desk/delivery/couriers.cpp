@@ -27,7 +27,7 @@ void count_down(std::map<Key, std::int64_t>& counts, const Key& key) {
 
 // Two spellings of one host are held apart by nobody but its owner.
 std::string host_in(const std::string& url) {
-    return target_of(url, {.reach = http::Reach::anywhere, .own_host = {}}, "url").host;
+    return target_of(url, {.reach = http::Reach::anywhere}, "url").host;
 }
 
 }  // namespace

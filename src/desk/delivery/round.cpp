@@ -60,8 +60,7 @@ bool Round::take(const db::Context& context) {
     looked_at_ = SteadyClock::now();
     disables_.reset();
     row_ = find_webhook(tx, id_).value();
-    const Target target =
-        target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");
+    const Target target = target_of(row_.url, {.reach = http::Reach::anywhere}, "url");
     host_ = target.host;
     progress_ = {row_.sent_through, row_.attempts, row_.refusals,          row_.failing_since,
                  row_.warned,       row_.next_at,  context.now + lease_max};
@@ -69,6 +68,7 @@ bool Round::take(const db::Context& context) {
         stop_for(context, hindrance);
         return false;
     }
+    rules_ = parts_.way.rules.as_of(tx);
     secrets_.clear();
     const std::string sealed_for = secret_context(id_);
     const auto open = [&](const Bytes& sealed) {
@@ -243,8 +243,8 @@ Answered Round::send(const events::Event& event, DeliveryRow& row) {
     parcel.attempted_at = parts_.clock.now();
     parcel.body = events::text_of(event);
     parcel.signature = signatures(secrets_, {parcel.id, parcel.attempted_at, parcel.body});
-    Way way = parts_.way;
-    way.may_begin = [this] { return may_still_hear(); };
+    const Way way{parts_.way.client, rules_, parts_.way.ca_file,
+                  [this] { return may_still_hear(); }};
     Answered answered = post(way, row_.url, parcel);
     if (log_.empty()) logged_since_ = SteadyClock::now();
     row.at = parcel.attempted_at;

@@ -77,6 +77,7 @@ private:
     const LeaseId lease_;
     WebhookRow row_;
     std::string host_;
+    TargetRules rules_;
     std::vector<Bytes> secrets_;
     events::Filter filter_;
     std::vector<events::Kept> events_;

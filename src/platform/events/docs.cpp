@@ -84,8 +84,8 @@ nothing leaves for it a second later.
   answered. `POST …/{id}/test` sends a `webhook.test`, `POST …/{id}/redeliver {sequence}` an event
   once more.
 - The target is a public address over TLS, port 443 or above 1023, without a user or password, and
-  never this service; that is judged at every attempt, and the judged address is the one that is
-  dialled. An account has at most 10 webhooks.
+  never this service or one of its gates; that is judged at every attempt, and the judged address
+  is the one that is dialled. An account has at most 10 webhooks.
 
 A receiver in TypeScript, with the library `standardwebhooks`:
 
