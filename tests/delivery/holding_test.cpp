@@ -138,6 +138,7 @@ TEST_F(WebhookHolding, ThatIsDeletedUnderWayLeavesNothing) {
     EXPECT_EQ(attempts_kept(), 0);
 }
 
+// A key of somebody who has a browser, too, and its webhook.
 class WebhookOfAKey : public WebhookHolding {
 protected:
     void revoke() {
@@ -153,6 +154,7 @@ protected:
     Hook made;
 };
 
+// What is looked up slowly is sent late.
 TEST_F(WebhookOfAKey, HearsNothingASecondAfterItsEndAlsoByAnAttemptThatBeganBefore) {
     auto& delivery = town.harness.app->delivery();
     delivery.resolve_by(
@@ -195,6 +197,7 @@ protected:
                                                           {"webhooks-per-account", "40"}}) {}
 };
 
+// More names than there are couriers, all of one account, and each of them slow.
 TEST_F(WebhookCrowd, OfOneAccountHoldsUpNobodyElse) {
     auto& delivery = town.harness.app->delivery();
     std::promise<void> release;

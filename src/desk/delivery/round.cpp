@@ -44,7 +44,8 @@ bool Round::run() {
         const bool is_over = !all_sent || !has_more || is_late_;
         if (!record(is_over)) return true;
         if (is_over) return all_sent && has_more;
-        parts_.database.read([&](db::Transaction& tx) { read(tx); });
+        // Where it cannot go on, whoever takes it next says so.
+        parts_.database.read([&](db::Transaction& tx) { static_cast<void>(read(tx)); });
     }
 }
 
@@ -91,8 +92,10 @@ bool Round::take(const db::Context& context) {
     }
     // A line that waits for its next attempt goes on waiting, whatever else was asked for.
     events_.clear();
-    if (!row_.next_at || *row_.next_at <= context.now) read(tx);
-    return true;
+    const bool is_due = !row_.next_at || *row_.next_at <= context.now;
+    if (!is_due || read(tx)) return true;
+    stop_for(context, Hindrance::events_expired);
+    return false;
 }
 
 // It hears what its key hears by now, and no more than when it was made.
@@ -110,10 +113,11 @@ Round::Hindrance Round::look_at_owner(db::Transaction& tx, Time now) {
 }
 
 void Round::stop_for(const db::Context& context, Hindrance hindrance) {
-    if (hindrance == Hindrance::key_ended) {
-        disables_ = DisabledCause::key_ended;
-    } else {
-        progress_.next_at = context.now + looked_again_after;
+    switch (hindrance) {
+        case Hindrance::none: break;
+        case Hindrance::suspended: progress_.next_at = context.now + looked_again_after; break;
+        case Hindrance::key_ended: disables_ = DisabledCause::key_ended; break;
+        case Hindrance::events_expired: disables_ = DisabledCause::events_expired; break;
     }
     progress_.lease_until = {};
     // Before it is disabled: that is a change like its owner's.
@@ -121,8 +125,14 @@ void Round::stop_for(const db::Context& context, Hindrance hindrance) {
     tell(context);
 }
 
-void Round::read(db::Transaction& tx) {
-    events_ = events::read_after(tx, row_.account_id, progress_.sent_through, round_rows_max);
+// False when what follows its place is not kept any more: numbers have no gaps.
+bool Round::read(db::Transaction& tx) {
+    const std::int64_t after = progress_.sent_through;
+    events_ = events::read_after(tx, row_.account_id, after, round_rows_max);
+    const bool reaches = events_.empty() ? events::head_of(tx, row_.account_id).oldest <= after + 1
+                                         : events_.front().event.sequence.value == after + 1;
+    if (!reaches) events_.clear();
+    return reaches;
 }
 
 void Round::send_asked() {

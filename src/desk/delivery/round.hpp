@@ -50,13 +50,13 @@ private:
         std::optional<events::Event> event = {};
     };
     // Why nothing may be sent now.
-    enum class Hindrance { none, suspended, key_ended };
+    enum class Hindrance { none, suspended, key_ended, events_expired };
 
     bool begin();
     bool take(const db::Context& context);
     Hindrance look_at_owner(db::Transaction& tx, Time now);
     void stop_for(const db::Context& context, Hindrance hindrance);
-    void read(db::Transaction& tx);
+    bool read(db::Transaction& tx);
     void send_asked();
     bool send_events();
     bool is_late();

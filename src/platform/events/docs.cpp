@@ -80,6 +80,9 @@ nothing leaves for it a second later.
   {"enabled": true}` goes on where it stopped, and is 409 `EVENTS_EXPIRED` where that is not kept
   any more: then `from` says where. 410 disables at once. Any other status: five attempts in a
   quarter of an hour, then this one event is given up and the line goes on.
+- No number is passed over in silence: where events that a webhook had yet to send are not kept any
+  more (its account was suspended for longer, say), it is disabled (`events_expired`). Read what
+  things are now, and let it go on by `from`.
 - `GET …/{id}/deliveries` has the attempts of the last 7 days with the beginning of what you
   answered. `POST …/{id}/test` sends a `webhook.test`, `POST …/{id}/redeliver {sequence}` an event
   once more.
