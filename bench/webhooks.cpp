@@ -109,7 +109,7 @@ double ours(const Receiver& receiver) {
     db::migrate(*database, server::schema());
     const crypto::Sealer sealer{crypto::Secret(Bytes(32, 'k'))};
     fill(*database, sealer, receiver, random);
-    const delivery::TargetRules rules{.reach = http::Reach::anywhere, .own_host = {}};
+    const delivery::TargetRules rules{.reach = http::Reach::anywhere};
     http::LineClient client;
     delivery::Couriers couriers({sealer, rules, client, {}});
     couriers.connect(*database, clock, random);

@@ -322,6 +322,33 @@ TEST_F(WebhookCouriers, SendNothingOfASuspendedAccount) {
     EXPECT_EQ(receiver.sequences(), "1 ");
 }
 
+// Kept for fewer days than nobody listened.
+TEST_F(WebhookCouriers, SayThatNumbersAreMissingAndPassOverNone) {
+    const Hook made = hook(ada, receiver.url());
+    tell(ada, 2);
+    carry();
+    tell(ada, 2);
+    town.suspend(ada.account);
+    advance(31 * 24h);
+    town.run_tasks();
+    town.suspend(ada.account, false);
+    for (const bool has_news : {false, true}) {
+        if (has_news) tell(ada);
+        carry();
+        EXPECT_EQ(receiver.sequences(), "1 2 ");
+        EXPECT_EQ(shown(ada, made, "disabled_cause"), "events_expired");
+        EXPECT_EQ(shown(ada, made, "sent_through"), "2");
+        const auto refused = change(ada, made, R"({"enabled":true})");
+        EXPECT_EQ(refused.status, 409) << refused.body;
+        EXPECT_EQ(error_code(refused), "EVENTS_EXPIRED");
+        EXPECT_EQ(member(refused.body, "current.oldest"), "5");
+    }
+    EXPECT_TRUE(was_told(ada, "webhook.disabled"));
+    EXPECT_EQ(change(ada, made, R"({"enabled":true,"from":"4"})").status, 200);
+    carry();
+    EXPECT_EQ(receiver.sequences(), "1 2 5 6 ");
+}
+
 TEST_F(WebhookCouriers, HearOfAChangeWhileTheySend) {
     const Hook made = hook(ada, receiver.url());
     tell(ada, 60);

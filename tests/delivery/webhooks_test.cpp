@@ -3,8 +3,10 @@
 #include <atomic>
 #include <future>
 
+#include "agent_protocol/hashes.hpp"
 #include "delivery/receiver.hpp"
 #include "delivery/signing.hpp"
+#include "gates/operate.hpp"
 #include "server/restored.hpp"
 #include "support/eventually.hpp"
 
@@ -169,6 +171,64 @@ TEST_F(PublicWebhooks, GoToPublicAddressesOverTlsAlone) {
     EXPECT_NE(error_message(plain).find("https://"), std::string::npos);
     EXPECT_EQ(ask_for_hook(ada, "https://9.9.9.9/").status, 201);
     EXPECT_EQ(ask_for_hook(ada, "https://9.9.9.9:8443/hook?a=b").status, 201);
+}
+
+class NamedWebhooks : public WebhooksTest {
+protected:
+    NamedWebhooks()
+        : WebhooksTest(std::map<std::string, std::string>{
+              {"own-hosts", "www.market.example.org,9.9.9.9,2620:fe::fe"}}) {
+        resolve_to("1.1.1.1");
+    }
+    void resolve_to(const std::string& address) {
+        town.harness.app->delivery().resolve_by([address](const std::string&, http::Reach reach) {
+            return http::resolve(address, reach);
+        });
+    }
+    void add_gate(const std::string& host, const std::string& address) {
+        gates::NewGate gate;
+        gate.host = host;
+        gate.dial_host = address;
+        gate.link_port = 443;
+        gate.call_port = 8443;
+        gate.public_key = agent_protocol::key_text(
+            crypto::Ed25519Key(crypto::Secret(Bytes(32, 'g'))).public_key());
+        gate.tls_key_sha256 = std::string(64, 'a');
+        database().write([&](db::Transaction& tx) {
+            gates::add_gate({tx, town.harness.random, town.harness.clock.now()},
+                            audit::Actor::local_operator(), gate);
+        });
+    }
+    Person ada = join();
+};
+
+TEST_F(NamedWebhooks, NeverLeadToThisServiceByAnyOfItsNames) {
+    add_gate("gate1.example.org", "8.8.8.8");
+    for (const char* url :
+         {"https://www.market.example.org/", "https://WWW.Market.Example.org.:8443/hook",
+          "https://9.9.9.9/", "https://[2620:fe:0::fe]/", "https://gate1.example.org:20004/",
+          "https://8.8.8.8:20004/"}) {
+        const auto refused = ask_for_hook(ada, url);
+        EXPECT_EQ(refused.status, 422) << url << refused.body;
+        EXPECT_NE(error_message(refused).find("this service itself"), std::string::npos)
+            << refused.body;
+    }
+    for (const char* own : {"9.9.9.9", "8.8.8.8"}) {
+        resolve_to(own);
+        EXPECT_EQ(ask_for_hook(ada, "https://hooks.example.org/").status, 422) << own;
+    }
+    resolve_to("1.1.1.1");
+    hook(ada, "https://hooks.example.org/");
+}
+
+TEST_F(NamedWebhooks, EndAtAGateThatCameLater) {
+    const Hook made = hook(ada, "https://gate1.example.org/");
+    add_gate("gate1.example.org", "8.8.8.8");
+    tell(ada);
+    carry();
+    EXPECT_EQ(shown(ada, made, "sent_through"), "0");
+    EXPECT_NE(last_delivery(ada, made, "fault").find("this service itself"), std::string::npos)
+        << last_delivery(ada, made, "fault");
 }
 
 // Names that others are slow to answer for are no fault of this one's: whoever asks again with the

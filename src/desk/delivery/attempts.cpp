@@ -53,6 +53,7 @@ http::Outbound request_of(const Way& way, const Target& target, const Parcel& pa
     request.response_bytes_max = answer_bytes_max;
     request.cuts_response = true;
     request.ca_file = way.ca_file;
+    request.may_begin = way.may_begin;
     return request;
 }
 

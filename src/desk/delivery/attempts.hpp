@@ -39,6 +39,8 @@ struct Way {
     http::Client& client;
     const TargetRules& rules;
     const std::string& ca_file;  // empty: the system's
+    // Asked once more before the first byte leaves, which may be long after the attempt began.
+    std::function<bool()> may_begin = {};
 };
 // Never throws for what the other side does.
 Answered post(const Way& way, const std::string& url, const Parcel& parcel);

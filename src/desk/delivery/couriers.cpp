@@ -11,10 +11,23 @@ namespace berth::delivery {
 namespace {
 
 constexpr std::chrono::milliseconds looked_again_in{250};
+constexpr std::chrono::minutes seen_for_max{1};  // leases that are held no more, or not due
+
+template <class Key>
+std::int64_t count_in(const std::map<Key, std::int64_t>& counts, const Key& key) {
+    const auto found = counts.find(key);
+    return found == counts.end() ? 0 : found->second;
+}
+
+template <class Key>
+void count_down(std::map<Key, std::int64_t>& counts, const Key& key) {
+    const auto found = counts.find(key);
+    if (--found->second == 0) counts.erase(found);
+}
 
 // Two spellings of one host are held apart by nobody but its owner.
 std::string host_in(const std::string& url) {
-    return target_of(url, {.reach = http::Reach::anywhere, .own_host = {}}, "url").host;
+    return target_of(url, {.reach = http::Reach::anywhere}, "url").host;
 }
 
 }  // namespace
@@ -40,16 +53,18 @@ void Couriers::stop() {
     listening_.reset();
 }
 
-std::int64_t Couriers::pass() {
+std::int64_t Couriers::pass(SteadyClock::time_point now) {
     require(database_ != nullptr, "couriers have their database before they start");
-    const Time now = clock_->now();
-    std::set<WebhookId> due;
-    for (const auto find : {&due_of_all, &due_asked})
-        for (const DueWebhook& each :
-             database_->read([&](db::Transaction& tx) { return find(tx, now); }))
-            due.insert(each.webhook_id);
-    for (const WebhookId& id : due)
-        while (serve(id)) {
+    const Time time = clock_->now();
+    std::map<WebhookId, std::optional<Lease>> due;
+    const auto add = [&](const std::vector<DueWebhook>& some) {
+        for (const DueWebhook& each : some)
+            if (may_take(each, {now, now})) due.emplace(each.webhook_id, each.lease());
+    };
+    add(database_->read([&](db::Transaction& tx) { return due_of_all(tx, time); }));
+    add(database_->read([](db::Transaction& tx) { return due_asked(tx); }));
+    for (auto& [id, from] : due)
+        while (serve(id, std::exchange(from, std::nullopt))) {
         }
     return std::ssize(due);
 }
@@ -123,7 +138,7 @@ void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news
         if (is_full) {
             owners = accounts_with_webhooks(tx);
             add(due_of_all(tx, time));
-            add(due_asked(tx, time));
+            add(due_asked(tx));
         } else {
             for (const AccountId& account : news) add(due_of_account(tx, account, time));
         }
@@ -133,8 +148,26 @@ void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news
     if (is_full) {
         const std::lock_guard lock(mutex_);
         owners_ = std::set<AccountId>(owners.begin(), owners.end());
+        std::erase_if(seen_, [&](const auto& each) { return each.second.at + seen_for_max < now; });
     }
+    const Look it{now, SteadyClock::now()};
+    std::erase_if(due, [&](const DueWebhook& each) { return !may_take(each, it); });
     put(due);
+}
+
+// Held by somebody it is left alone until he was not seen to renew his lease for as long as one
+// lasts, by the clock of this process alone: what he takes for the time may be anything.
+bool Couriers::may_take(const DueWebhook& due, const Look& it) {
+    const std::lock_guard lock(mutex_);
+    const std::optional<Lease> lease = due.lease();
+    if (!lease) {
+        seen_.erase(due.webhook_id);
+        return true;
+    }
+    Seen& seen = seen_.try_emplace(due.webhook_id, Seen{*lease, it.ended, it.ended}).first->second;
+    if (seen.lease != *lease) seen = {*lease, it.ended, it.ended};
+    seen.at = it.ended;
+    return it.began - seen.since >= Round::lease_max;
 }
 
 // Of targets that are slow to answer.
@@ -159,18 +192,18 @@ void Couriers::put(const std::vector<DueWebhook>& due) {
     const std::lock_guard lock(mutex_);
     for (const DueWebhook& each : due) {
         if (known_.insert(each.webhook_id).second)
-            waiting_.push_back({each.webhook_id, host_in(each.url)});
+            waiting_.push_back({each.webhook_id, each.account_id, host_in(each.url), each.lease()});
         else
             again_.insert(each.webhook_id);
     }
     if (!waiting_.empty()) couriers_.notify_all();
 }
 
-// The first whose host is not busy enough already; nothing when it is time to stop.
+// The first whose host and account are not busy enough already; nothing when it is time to stop.
 std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lock) {
     const auto may_go = [this](const Waiting& each) {
-        const auto count = at_once_.find(each.host);
-        return count == at_once_.end() || count->second < at_once_per_host_max;
+        return count_in(at_once_, each.host) < at_once_per_host_max &&
+               count_in(at_once_of_account_, each.account) < at_once_per_account_max;
     };
     auto found = waiting_.end();
     couriers_.wait(lock, [&] {
@@ -181,6 +214,7 @@ std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lo
     Waiting taken = std::move(*found);
     waiting_.erase(found);
     ++at_once_[taken.host];
+    ++at_once_of_account_[taken.account];
     return taken;
 }
 
@@ -191,15 +225,15 @@ void Couriers::courier_loop() {
         lock.unlock();
         bool has_more = false;
         try {
-            has_more = serve(taken->id);
+            has_more = serve(taken->id, std::exchange(taken->from, std::nullopt));
         } catch (const std::exception& error) {
             // Its lease runs out, and it is found again.
             if (const std::int64_t times = failures_.note())
                 log(Level::warn, "webhook_not_served", {{"why", error.what()}, {"times", times}});
         }
         lock.lock();
-        const auto count = at_once_.find(taken->host);
-        if (--count->second == 0) at_once_.erase(count);
+        count_down(at_once_, taken->host);
+        count_down(at_once_of_account_, taken->account);
         const bool has_news = again_.erase(taken->id) > 0;
         if (has_more || has_news)
             waiting_.push_back(std::move(*taken));
@@ -209,14 +243,14 @@ void Couriers::courier_loop() {
     }
 }
 
-bool Couriers::serve(WebhookId id) {
+bool Couriers::serve(WebhookId id, const std::optional<Lease>& from) {
     Round round({.sealer = parts_.sealer,
                  .way = {parts_.client, parts_.rules, parts_.ca_file},
                  .database = *database_,
                  .clock = *clock_,
                  .random = *random_,
                  .totals = totals_},
-                id);
+                id, from);
     {
         const std::lock_guard lock(mutex_);
         serving_.insert_or_assign(id, Serving{round.lease(), SteadyClock::now()});

@@ -5,8 +5,9 @@
 // other processes told and what is to be tried again.
 //
 // A webhook is held by a lease while it is served, so that any number of processes may have
-// couriers and one request is in flight to it at most. A target that is slow keeps no more than a
-// few of the threads.
+// couriers and one request is in flight to it at most. Whoever sees that a lease is not renewed
+// takes it over; no clock is compared with that of another process. A target that is slow keeps no
+// more than a few of the threads, and so does an account.
 #pragma once
 
 #include <condition_variable>
@@ -33,6 +34,8 @@ class Couriers {
 public:
     static constexpr std::size_t threads_count = 16;
     static constexpr std::int64_t at_once_per_host_max = 4;
+    // However many names it has for slow targets, one account leaves most couriers to the others.
+    static constexpr std::int64_t at_once_per_account_max = 4;
     static constexpr std::chrono::seconds look_every{1};
     static constexpr std::chrono::seconds count_every{15};
     static constexpr std::chrono::seconds keep_every{3};
@@ -56,7 +59,7 @@ public:
 
     // Everything that is due, once, on this thread; how many webhooks were served. For tests and
     // simulations, in the place of start().
-    std::int64_t pass();
+    std::int64_t pass(SteadyClock::time_point now = SteadyClock::now());
 
     const CourierTotals& totals() const { return totals_; }
     double oldest_unsent_seconds() const;
@@ -69,7 +72,20 @@ private:
     };
     struct Waiting {
         WebhookId id;
+        AccountId account;
         std::string host;
+        std::optional<Lease> from;  // who had it, and was not seen to renew his lease
+    };
+    // At the database, which takes its time.
+    struct Look {
+        SteadyClock::time_point began;
+        SteadyClock::time_point ended;
+    };
+    // A lease as it was when it was first seen so, and when it was last.
+    struct Seen {
+        Lease lease;
+        SteadyClock::time_point since;
+        SteadyClock::time_point at;
     };
 
     void wake(const WakeKey& key);
@@ -79,7 +95,8 @@ private:
     void courier_loop();
     std::optional<Waiting> next(std::unique_lock<std::mutex>& lock);
     void put(const std::vector<DueWebhook>& due);
-    bool serve(WebhookId id);
+    bool may_take(const DueWebhook& due, const Look& it);
+    bool serve(WebhookId id, const std::optional<Lease>& from);
 
     const Parts parts_;
     db::Database* database_ = nullptr;
@@ -96,8 +113,10 @@ private:
     std::set<WebhookId> known_;                    // waiting or being served
     std::set<WebhookId> again_;                    // there was news while it was served
     std::map<std::string, std::int64_t> at_once_;  // by host
+    std::map<AccountId, std::int64_t> at_once_of_account_;
     std::map<WebhookId, Serving> serving_;
-    std::set<AccountId> owners_;  // of webhooks, when it was last looked
+    std::map<WebhookId, Seen> seen_;  // leases, of this process and of others
+    std::set<AccountId> owners_;      // of webhooks, when it was last looked
     std::set<AccountId> news_;
     bool asked_ = false;
     bool stopping_ = false;

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t round_rows_max = 100;
 constexpr std::size_t recorded_at_once = 16;
 constexpr std::chrono::milliseconds recorded_every{200};
+// Whose key is revoked hears nothing after a second, also by an attempt that began before.
+constexpr std::chrono::milliseconds may_hear_for{500};
 constexpr Duration tried_again_after = std::chrono::seconds(2);   // what we had no room for
 constexpr Duration looked_again_after = std::chrono::minutes(1);  // of a suspended account
 
@@ -28,8 +30,8 @@ events::Event test_event(const DeliveryRow& row, const std::string& host) {
 
 }  // namespace
 
-Round::Round(const Parts& parts, WebhookId id)
-    : parts_(parts), id_(id), lease_(LeaseId::make(parts.clock.now(), parts.random)) {}
+Round::Round(const Parts& parts, WebhookId id, const std::optional<Lease>& from)
+    : parts_(parts), id_(id), from_(from), lease_(LeaseId::make(parts.clock.now(), parts.random)) {}
 
 bool Round::run() {
     if (!begin()) return false;
@@ -42,7 +44,8 @@ bool Round::run() {
         const bool is_over = !all_sent || !has_more || is_late_;
         if (!record(is_over)) return true;
         if (is_over) return all_sent && has_more;
-        parts_.database.read([&](db::Transaction& tx) { read(tx); });
+        // Where it cannot go on, whoever takes it next says so.
+        parts_.database.read([&](db::Transaction& tx) { static_cast<void>(read(tx)); });
     }
 }
 
@@ -54,10 +57,11 @@ bool Round::begin() {
 
 bool Round::take(const db::Context& context) {
     db::Transaction& tx = context.tx;
-    if (!take_webhook(tx, id_, lease_, context.now, context.now + lease_max)) return false;
+    if (!take_webhook(tx, id_, {lease_, context.now + lease_max}, from_)) return false;
+    looked_at_ = SteadyClock::now();
+    disables_.reset();
     row_ = find_webhook(tx, id_).value();
-    const Target target =
-        target_of(row_.url, {.reach = http::Reach::anywhere, .own_host = {}}, "url");
+    const Target target = target_of(row_.url, {.reach = http::Reach::anywhere}, "url");
     host_ = target.host;
     progress_ = {row_.sent_through, row_.attempts, row_.refusals,          row_.failing_since,
                  row_.warned,       row_.next_at,  context.now + lease_max};
@@ -65,6 +69,7 @@ bool Round::take(const db::Context& context) {
         stop_for(context, hindrance);
         return false;
     }
+    rules_ = parts_.way.rules.as_of(tx);
     secrets_.clear();
     const std::string sealed_for = secret_context(id_);
     const auto open = [&](const Bytes& sealed) {
@@ -87,8 +92,10 @@ bool Round::take(const db::Context& context) {
     }
     // A line that waits for its next attempt goes on waiting, whatever else was asked for.
     events_.clear();
-    if (!row_.next_at || *row_.next_at <= context.now) read(tx);
-    return true;
+    const bool is_due = !row_.next_at || *row_.next_at <= context.now;
+    if (!is_due || read(tx)) return true;
+    stop_for(context, Hindrance::events_expired);
+    return false;
 }
 
 // It hears what its key hears by now, and no more than when it was made.
@@ -106,19 +113,26 @@ Round::Hindrance Round::look_at_owner(db::Transaction& tx, Time now) {
 }
 
 void Round::stop_for(const db::Context& context, Hindrance hindrance) {
-    if (hindrance == Hindrance::key_ended) {
-        disables_ = DisabledCause::key_ended;
-        progress_.next_at.reset();
-        tell(context);
-    } else {
-        progress_.next_at = context.now + looked_again_after;
+    switch (hindrance) {
+        case Hindrance::none: break;
+        case Hindrance::suspended: progress_.next_at = context.now + looked_again_after; break;
+        case Hindrance::key_ended: disables_ = DisabledCause::key_ended; break;
+        case Hindrance::events_expired: disables_ = DisabledCause::events_expired; break;
     }
     progress_.lease_until = {};
+    // Before it is disabled: that is a change like its owner's.
     static_cast<void>(note_progress(context.tx, row_, lease_, progress_));
+    tell(context);
 }
 
-void Round::read(db::Transaction& tx) {
-    events_ = events::read_after(tx, row_.account_id, progress_.sent_through, round_rows_max);
+// False when what follows its place is not kept any more: numbers have no gaps.
+bool Round::read(db::Transaction& tx) {
+    const std::int64_t after = progress_.sent_through;
+    events_ = events::read_after(tx, row_.account_id, after, round_rows_max);
+    const bool reaches = events_.empty() ? events::head_of(tx, row_.account_id).oldest <= after + 1
+                                         : events_.front().event.sequence.value == after + 1;
+    if (!reaches) events_.clear();
+    return reaches;
 }
 
 void Round::send_asked() {
@@ -162,7 +176,7 @@ bool Round::send_events() {
 }
 
 bool Round::is_late() {
-    is_late_ = is_late_ || SteadyClock::now() - began_ >= round_max;
+    is_late_ = is_late_ || withheld_ || SteadyClock::now() - began_ >= round_max;
     return is_late_;
 }
 
@@ -186,7 +200,7 @@ bool Round::deliver(const events::Event& event) {
             goes_on = false;
             break;
         case Verdict::untried:
-            progress_.next_at = parts_.clock.now() + tried_again_after;
+            if (!withheld_) progress_.next_at = parts_.clock.now() + tried_again_after;
             return false;
     }
     if (goes_on) {
@@ -239,14 +253,31 @@ Answered Round::send(const events::Event& event, DeliveryRow& row) {
     parcel.attempted_at = parts_.clock.now();
     parcel.body = events::text_of(event);
     parcel.signature = signatures(secrets_, {parcel.id, parcel.attempted_at, parcel.body});
-    Answered answered = post(parts_.way, row_.url, parcel);
+    const Way way{parts_.way.client, rules_, parts_.way.ca_file,
+                  [this] { return may_still_hear(); }};
+    Answered answered = post(way, row_.url, parcel);
     if (log_.empty()) logged_since_ = SteadyClock::now();
     row.at = parcel.attempted_at;
     row.status = answered.status;
     if (!answered.status) row.fault = answered.fault;
     if (answered.status) row.answer = answered.answer;
     row.took_ms = milliseconds_of(answered.took);
+    if (!answered.status && withheld_) answered.is_ours = true;
     return answered;
+}
+
+// Names, lines and TLS may take their time, and so may whoever was sent something before.
+bool Round::may_still_hear() {
+    const auto now = SteadyClock::now();
+    if (withheld_ || now - looked_at_ < may_hear_for) return !withheld_;
+    const events::Hearing before = filter_.hearing;
+    const bool is_so = parts_.database.read([&](db::Transaction& tx) {
+        return is_held(tx, row_, lease_) &&
+               look_at_owner(tx, parts_.clock.now()) == Hindrance::none;
+    });
+    looked_at_ = now;
+    withheld_ = !is_so || filter_.hearing != before;
+    return !withheld_;
 }
 
 bool Round::is_time_to_record() const {
@@ -263,29 +294,32 @@ bool Round::record(bool is_over) {
     return goes_on;
 }
 
-// False when the webhook is somebody else's by now, or not as it was when it was taken.
+// False when the webhook is somebody else's by now, or not as it was when it was taken: how it was
+// answered then means nothing for what it is now.
 bool Round::write_down(const db::Context& context, bool is_over) {
     db::Transaction& tx = context.tx;
-    for (const DeliveryRow& row : log_)
-        if (row.kind == DeliveryKind::event)
-            add_delivery(tx, row);
-        else
-            end_asked(tx, row);
+    looked_at_ = SteadyClock::now();
     progress_.lease_until = is_over ? Time{} : context.now + lease_max;
-    if (!note_progress(tx, row_, lease_, progress_)) {
-        give_lease_back(tx, id_, lease_);
-        return false;
-    }
+    const bool is_same = note_progress(tx, row_, lease_, progress_);
+    if (!is_same && !note_place(tx, row_, lease_, progress_)) give_lease_back(tx, id_, lease_);
+    if (is_same || find_webhook(tx, id_)) write_log(tx);
+    if (!is_same) return false;
     tell(context);
     if (is_over) {
         bound_deliveries(tx, id_);
         return true;
     }
-    const auto now = find_webhook(tx, id_);
-    const bool is_same = now && now->enabled && now->revision == row_.revision;
-    if (is_same && look_at_owner(tx, context.now) == Hindrance::none) return true;
+    if (look_at_owner(tx, context.now) == Hindrance::none) return true;
     give_lease_back(tx, id_, lease_);
     return false;
+}
+
+void Round::write_log(db::Transaction& tx) {
+    for (const DeliveryRow& row : log_)
+        if (row.kind == DeliveryKind::event)
+            add_delivery(tx, row);
+        else
+            end_asked(tx, row);
 }
 
 void Round::tell(const db::Context& context) {

@@ -23,7 +23,7 @@ class Round {
     using SteadyClock = std::chrono::steady_clock;
 
 public:
-    // Of a courier that was killed another one takes over after this; kept while a round lasts.
+    // From a courier that was not seen to renew its lease for so long another one takes over.
     static constexpr Duration lease_max = std::chrono::seconds(10);
     // When it is this old it begins no further attempt, so that others have their turn.
     static constexpr std::chrono::seconds round_max{5};
@@ -36,7 +36,8 @@ public:
         Random& random;
         CourierTotals& totals;
     };
-    Round(const Parts& parts, WebhookId id);
+    // `from`: who had it and does not renew his lease, if anybody did.
+    Round(const Parts& parts, WebhookId id, const std::optional<Lease>& from);
 
     LeaseId lease() const { return lease_; }
     // True when there may be more to send at once.
@@ -49,13 +50,13 @@ private:
         std::optional<events::Event> event = {};
     };
     // Why nothing may be sent now.
-    enum class Hindrance { none, suspended, key_ended };
+    enum class Hindrance { none, suspended, key_ended, events_expired };
 
     bool begin();
     bool take(const db::Context& context);
     Hindrance look_at_owner(db::Transaction& tx, Time now);
     void stop_for(const db::Context& context, Hindrance hindrance);
-    void read(db::Transaction& tx);
+    bool read(db::Transaction& tx);
     void send_asked();
     bool send_events();
     bool is_late();
@@ -63,16 +64,20 @@ private:
     bool note_waiting(DeliveryRow& row, const Answered& answered);
     bool note_refusal(DeliveryRow& row);
     Answered send(const events::Event& event, DeliveryRow& row);
+    bool may_still_hear();
     bool is_time_to_record() const;
     bool record(bool is_over);
     bool write_down(const db::Context& context, bool is_over);
+    void write_log(db::Transaction& tx);
     void tell(const db::Context& context);
 
     const Parts parts_;
     const WebhookId id_;
+    const std::optional<Lease> from_;
     const LeaseId lease_;
     WebhookRow row_;
     std::string host_;
+    TargetRules rules_;
     std::vector<Bytes> secrets_;
     events::Filter filter_;
     std::vector<events::Kept> events_;
@@ -84,8 +89,10 @@ private:
     std::vector<DeliveryRow> log_;  // not written yet
     SteadyClock::time_point logged_since_{};
     SteadyClock::time_point began_{};
-    bool is_late_ = false;  // no attempt begins any more
-    bool stopped_ = false;  // it is not ours any more, or not as it was
+    SteadyClock::time_point looked_at_{};  // at its owner, its key and its lease
+    bool withheld_ = false;                // nothing more may be sent as it was taken
+    bool is_late_ = false;                 // no attempt begins any more
+    bool stopped_ = false;                 // it is not ours any more, or not as it was
 };
 
 }  // namespace berth::delivery

@@ -81,6 +81,47 @@ constexpr db::Migration history[] = {
     {.feature = "delivery",
      .number = 3,
      .sql = "ALTER TABLE webhooks ADD COLUMN refusals @int NOT NULL DEFAULT 0;"},
+    // One is disabled, too, where events that it had yet to send are not kept any more.
+    {.feature = "delivery",
+     .number = 4,
+     .sql = "CREATE TABLE webhooks_4 ("
+            "  webhook_id @id NOT NULL PRIMARY KEY,"
+            "  account_id @id NOT NULL,"
+            "  key_id @id,"
+            "  renter @int NOT NULL,"
+            "  host @int NOT NULL,"
+            "  url @text NOT NULL,"
+            "  types @text NOT NULL,"
+            "  enabled @int NOT NULL,"
+            "  disabled_cause @text CHECK (disabled_cause IN"
+            "    ('gone', 'unreachable', 'key_ended', 'events_expired')),"
+            "  sealed_secret @bytes NOT NULL,"
+            "  sealed_previous @bytes,"
+            "  previous_until @int,"
+            "  sent_through @int NOT NULL CHECK (sent_through >= 0),"
+            "  place @int NOT NULL,"
+            "  attempts @int NOT NULL,"
+            "  failing_since @int,"
+            "  warned @int NOT NULL,"
+            "  next_at @int,"
+            "  lease_id @id,"
+            "  lease_until @int NOT NULL,"
+            "  revision @int NOT NULL,"
+            "  created_at @int NOT NULL,"
+            "  updated_at @int NOT NULL,"
+            "  refusals @int NOT NULL DEFAULT 0"
+            ") @strict;"
+            "INSERT INTO webhooks_4 (webhook_id, account_id, key_id, renter, host, url, types,"
+            "  enabled, disabled_cause, sealed_secret, sealed_previous, previous_until,"
+            "  sent_through, place, attempts, failing_since, warned, next_at, lease_id,"
+            "  lease_until, revision, created_at, updated_at, refusals) SELECT webhook_id,"
+            "  account_id, key_id, renter, host, url, types, enabled, disabled_cause,"
+            "  sealed_secret, sealed_previous, previous_until, sent_through, place, attempts,"
+            "  failing_since, warned, next_at, lease_id, lease_until, revision, created_at,"
+            "  updated_at, refusals FROM webhooks;"
+            "DROP TABLE webhooks;"
+            "ALTER TABLE webhooks_4 RENAME TO webhooks;"
+            "CREATE INDEX webhooks_by_account ON webhooks (account_id, webhook_id);"},
 };
 
 }  // namespace

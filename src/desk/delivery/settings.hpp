@@ -41,6 +41,13 @@ struct Settings {
         {.label = "Private webhooks",
          .help = "Webhooks may lead to private addresses, and over plain http (development).",
          .pinned = settings::root_of_trust}};
+    settings::List own_hosts{
+        "",
+        settings::comma_list,
+        {.label = "Own hosts",
+         .help = "Names and addresses beside that of --base-url and those of the gates by which "
+                 "this service is reached, separated by commas: no webhook may lead there.",
+         .pinned = settings::read_at_start}};
     settings::Text webhook_ca_file{"",
                                    settings::any_text,
                                    {.label = "Webhooks' authority",
@@ -51,6 +58,6 @@ struct Settings {
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (events_kept_days, event_streams_per_account, event_streams_max,
                        webhooks_per_account, webhook_deliveries_kept_days, allow_private_webhooks,
-                       webhook_ca_file))
+                       own_hosts, webhook_ca_file))
 
 }  // namespace berth::delivery

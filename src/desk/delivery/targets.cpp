@@ -35,6 +35,19 @@ std::string bare_host(std::string_view host) {
     return name;
 }
 
+// One address may be spelled in several ways.
+std::string spelled_once(std::string_view host) {
+    const std::string bare = bare_host(host);
+    const auto address = http::parse_address(bare);
+    return address ? http::to_string(*address) : bare;
+}
+
+bool is_own(std::string_view host, const TargetRules& rules) {
+    const std::string wanted = spelled_once(host);
+    return std::any_of(rules.own_hosts.begin(), rules.own_hosts.end(),
+                       [&](const std::string& own) { return spelled_once(own) == wanted; });
+}
+
 std::int64_t port_of(const crypto::Authority& where, bool is_tls, std::string_view place) {
     const std::int64_t usual = is_tls ? usual_tls_port : usual_plain_port;
     if (!where.port || where.port->empty()) return usual;
@@ -60,9 +73,15 @@ Target target_of(std::string_view url, const TargetRules& rules, std::string_vie
     if (uri->fragment) refuse(place, "must not hold a fragment");
     Target target{std::string(url), bare_host(where->host), port_of(*where, is_tls, place), is_tls};
     if (target.host.empty()) refuse(place, "must name a host");
-    if (!rules.own_host.empty() && target.host == rules.own_host)
-        refuse(place, "must not lead to this service itself");
+    if (is_own(target.host, rules)) refuse(place, "must not lead to this service itself");
     return target;
+}
+
+TargetRules TargetRules::as_of(db::Transaction& tx) const {
+    TargetRules rules = *this;
+    if (find_own_hosts)
+        for (std::string& host : find_own_hosts(tx)) rules.own_hosts.push_back(std::move(host));
+    return rules;
 }
 
 Judged judge(const Target& target, const TargetRules& rules) {
@@ -71,9 +90,12 @@ Judged judge(const Target& target, const TargetRules& rules) {
     Judged judged;
     for (const http::Address& address : resolved.addresses) {
         if (judged.addresses.size() == Judged::addresses_max) break;
-        if (rules.own_listeners != nullptr && rules.own_listeners->contains(address, target.port))
+        const std::string text = http::to_string(address);
+        if ((rules.own_listeners != nullptr &&
+             rules.own_listeners->contains(address, target.port)) ||
+            is_own(text, rules))
             return {{}, "this service itself answers there"};
-        judged.addresses.push_back(http::to_string(address));
+        judged.addresses.push_back(text);
     }
     return judged;
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "db/db.hpp"
 #include "http/resolve.hpp"
 
 namespace berth::delivery {
@@ -22,10 +23,16 @@ struct Target {
 // What may be dialled.
 struct TargetRules {
     http::Reach reach = http::Reach::public_only;  // anywhere: plain http may be used, too
-    std::string own_host;  // by which clients reach this service; empty: it is on this machine
+    // Names and addresses by which this service is reached. Another name for one of these addresses
+    // has no certificate: it ends before anything is sent.
+    std::vector<std::string> own_hosts = {};
+    // Those that operators name while it runs.
+    std::function<std::vector<std::string>(db::Transaction& tx)> find_own_hosts = {};
     const http::OwnListeners* own_listeners = nullptr;
     std::function<http::Resolved(const std::string& host, http::Reach reach)> resolve =
         &http::resolve;
+
+    TargetRules as_of(db::Transaction& tx) const;  // with all of its own hosts
 };
 
 // Throws a Problem that names `place`.

@@ -30,7 +30,8 @@ inline constexpr events::Kind<WebhookFacts> webhook_disabled{
     "webhook.disabled",
     "webhook",
     events::Audience::both,
-    "A webhook was disabled: its target is gone, or was away for three days.",
+    "A webhook was disabled: its target is gone, or was away for three days, or its key ended, or "
+    "events that it had yet to send are not kept any more.",
     R"({"cause":"unreachable","failing_since":"2026-01-12T12:00:00Z"})",
     events::Mail::now};
 inline constexpr events::Kind<WebhookFacts> webhook_test{

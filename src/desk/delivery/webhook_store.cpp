@@ -46,15 +46,15 @@ constexpr std::string_view ids_of_account_sql =
 const db::Query<DueWebhook> due_of_account_sql(
     "SELECT {w.} FROM webhooks w JOIN event_heads h ON h.account_id = w.account_id "
     "WHERE w.account_id = $1 AND w.enabled = 1 AND (w.next_at IS NULL OR w.next_at <= $2) "
-    "AND w.lease_until <= $2 AND h.newest > w.sent_through ORDER BY w.webhook_id LIMIT $3");
+    "AND h.newest > w.sent_through ORDER BY w.webhook_id LIMIT $3");
 const db::Query<DueWebhook> due_asked_sql(
     "SELECT {} FROM webhooks WHERE webhook_id IN "
     "(SELECT webhook_id FROM webhook_deliveries WHERE state = 'waiting') "
-    "AND enabled = 1 AND lease_until <= $1 ORDER BY webhook_id LIMIT $2");
+    "AND enabled = 1 ORDER BY webhook_id LIMIT $1");
 const db::Query<DueWebhook> due_of_all_sql(
     "SELECT {w.} FROM webhooks w JOIN event_heads h ON h.account_id = w.account_id "
     "WHERE w.enabled = 1 AND (w.next_at IS NULL OR w.next_at <= $1) "
-    "AND w.lease_until <= $1 AND h.newest > w.sent_through ORDER BY w.webhook_id LIMIT $2");
+    "AND h.newest > w.sent_through ORDER BY w.webhook_id LIMIT $2");
 constexpr std::string_view accounts_with_webhooks_sql =
     "SELECT DISTINCT account_id FROM webhooks WHERE enabled = 1";
 constexpr std::string_view oldest_unsent_sql =
@@ -62,17 +62,24 @@ constexpr std::string_view oldest_unsent_sql =
     "AND e.sequence = w.sent_through + 1 WHERE w.enabled = 1 ORDER BY e.at LIMIT 1";
 
 constexpr std::string_view take_webhook_sql =
-    "UPDATE webhooks SET lease_id = $2, lease_until = $4 WHERE webhook_id = $1 AND enabled = 1 "
-    "AND lease_until <= $3";
+    "UPDATE webhooks SET lease_id = $2, lease_until = $3 WHERE webhook_id = $1 AND enabled = 1 "
+    "AND (lease_until = 0 OR (lease_id = $4 AND lease_until = $5))";
+// Others see that it is renewed by its being another one, also when our clock was put back.
 constexpr std::string_view keep_webhook_sql =
-    "UPDATE webhooks SET lease_until = $3 WHERE webhook_id = $1 AND lease_id = $2 "
-    "AND lease_until > 0 AND lease_until < $3";
+    "UPDATE webhooks SET lease_until = CASE WHEN lease_until < $3 THEN $3 ELSE lease_until + 1 END "
+    "WHERE webhook_id = $1 AND lease_id = $2 AND lease_until > 0";
 constexpr std::string_view end_leases_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE lease_until > 0";
 constexpr std::string_view note_progress_sql =
     "UPDATE webhooks SET sent_through = $4, attempts = $5, failing_since = $6, warned = $7, "
     "next_at = $8, lease_until = $9, refusals = $10 WHERE webhook_id = $1 AND lease_id = $2 "
-    "AND place = $3";
+    "AND revision = $3";
+constexpr std::string_view is_held_sql =
+    "SELECT 1 FROM webhooks WHERE webhook_id = $1 AND lease_id = $2 AND revision = $3 "
+    "AND enabled = 1 AND lease_until > 0";
+constexpr std::string_view note_place_sql =
+    "UPDATE webhooks SET sent_through = $4, lease_until = 0 WHERE webhook_id = $1 "
+    "AND lease_id = $2 AND place = $3";
 constexpr std::string_view give_lease_back_sql =
     "UPDATE webhooks SET lease_until = 0 WHERE webhook_id = $1 AND lease_id = $2";
 constexpr std::string_view disable_webhook_sql =
@@ -165,9 +172,11 @@ void put_secret(db::Transaction& tx, const WebhookRow& row) {
            blob_of(row.sealed_previous), row.previous_until, row.updated_at);
 }
 
+// The webhook first: a round that notes its attempts just now holds that row until they are there.
 bool delete_webhook(db::Transaction& tx, WebhookId id) {
+    const bool was_there = tx.run(delete_webhook_sql, id).affected == 1;
     tx.run(delete_deliveries_sql, id);
-    return tx.run(delete_webhook_sql, id).affected == 1;
+    return was_there;
 }
 
 void forget_webhooks(db::Transaction& tx, AccountId account) {
@@ -184,8 +193,8 @@ std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, T
     return tx.fetch(due_of_account_sql, account, now, due_rows_max);
 }
 
-std::vector<DueWebhook> due_asked(db::Transaction& tx, Time now) {
-    return tx.fetch(due_asked_sql, now, due_rows_max);
+std::vector<DueWebhook> due_asked(db::Transaction& tx) {
+    return tx.fetch(due_asked_sql, due_rows_max);
 }
 
 std::vector<DueWebhook> due_of_all(db::Transaction& tx, Time now) {
@@ -200,22 +209,39 @@ std::optional<Time> oldest_unsent(db::Transaction& tx) {
     return tx.fetch_value<Time>(oldest_unsent_sql);
 }
 
-bool take_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time now, Time until) {
-    return tx.run(take_webhook_sql, id, lease, now, until).affected == 1;
+bool take_webhook(db::Transaction& tx, WebhookId id, const Lease& lease,
+                  const std::optional<Lease>& from) {
+    const auto [from_id, from_until] = from.value_or(Lease{});
+    return tx.run(take_webhook_sql, id, lease.lease_id, lease.lease_until, from_id, from_until)
+               .affected == 1;
 }
 
 void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until) {
     tx.run(keep_webhook_sql, id, lease, until);
 }
 
+bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease) {
+    return tx.fetch_value<std::int64_t>(is_held_sql, row.webhook_id, lease, row.revision)
+        .has_value();
+}
+
 void end_leases(db::Transaction& tx) { tx.run(end_leases_sql); }
 
 bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
                    const Progress& progress) {
-    return tx.run(note_progress_sql, row.webhook_id, lease, row.place, progress.sent_through,
+    return tx.run(note_progress_sql, row.webhook_id, lease, row.revision, progress.sent_through,
                   progress.attempts, progress.failing_since, progress.warned, progress.next_at,
                   progress.lease_until, progress.refusals)
                .affected == 1;
+}
+
+bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
+                const Progress& progress) {
+    if (tx.run(note_place_sql, row.webhook_id, lease, row.place, progress.sent_through).affected !=
+        1)
+        return false;
+    if (!progress.failing_since) tx.run(begin_anew_sql, row.webhook_id);
+    return true;
 }
 
 void give_lease_back(db::Transaction& tx, WebhookId id, LeaseId lease) {

@@ -60,23 +60,43 @@ void forget_webhooks(db::Transaction& tx, AccountId account);
 // When all numbers of events have risen: their places, and what was asked for and waits.
 void move_webhooks(db::Transaction& tx, std::int64_t by);
 
-// For the couriers: webhooks that have something to send, or were asked to, and that nobody is at.
+// By whom a webhook is held. The time is of his clock and says nothing to others but that it is
+// another one whenever he renews the lease.
+struct Lease {
+    LeaseId lease_id;
+    Time lease_until;
+
+    friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+// For the couriers: webhooks that have something to send, or were asked to.
 struct DueWebhook {
     WebhookId webhook_id;
+    AccountId account_id;
     std::string url;
+    std::optional<LeaseId> lease_id = {};  // of whoever had it last
+    Time lease_until;                      // 0: nobody is at it
+
+    std::optional<Lease> lease() const {
+        const bool is_held = lease_id && lease_until != Time{};
+        return is_held ? std::optional(Lease{*lease_id, lease_until}) : std::nullopt;
+    }
 };
-BOOST_DESCRIBE_STRUCT(DueWebhook, (), (webhook_id, url))
+BOOST_DESCRIBE_STRUCT(DueWebhook, (), (webhook_id, account_id, url, lease_id, lease_until))
 inline constexpr std::int64_t due_rows_max = 1000;
 std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, Time now);
-std::vector<DueWebhook> due_asked(db::Transaction& tx, Time now);  // a test, a redelivery
+std::vector<DueWebhook> due_asked(db::Transaction& tx);  // a test, a redelivery
 std::vector<DueWebhook> due_of_all(db::Transaction& tx, Time now);
 std::vector<AccountId> accounts_with_webhooks(db::Transaction& tx);  // that are enabled
 // When the oldest event happened that was not sent yet.
 std::optional<Time> oldest_unsent(db::Transaction& tx);
 
-// False when somebody else has it.
-bool take_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time now, Time until);
+// From nobody, or from somebody who does not renew his lease. False when somebody else has it.
+bool take_webhook(db::Transaction& tx, WebhookId id, const Lease& lease,
+                  const std::optional<Lease>& from);
 void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until);
+// Whether it is ours still, and as its owner had it when it was taken.
+bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease);
 // Of a file that no other process can have: whoever held one is gone.
 void end_leases(db::Transaction& tx);
 
@@ -89,10 +109,13 @@ struct Progress {
     std::optional<Time> next_at = {};
     Time lease_until;
 };
-// False, and nothing happens, when the lease is not ours any more, or its owner has put it
-// elsewhere in the stream.
+// False, and nothing happens, when the lease is not ours any more, or its owner has changed it.
 bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
                    const Progress& progress);
+// What was taken was taken, whatever its owner has changed but its place in the stream; what failed
+// is not noted. The lease ends.
+bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
+                const Progress& progress);
 void give_lease_back(db::Transaction& tx, WebhookId id, LeaseId lease);
 // True for the one caller that disables it.
 bool disable_webhook(db::Transaction& tx, WebhookId id, DisabledCause cause, Time now);

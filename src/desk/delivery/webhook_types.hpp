@@ -20,8 +20,8 @@ using WantedType = wire::Text<1, 100>;
 using WantedTypes = wire::List<WantedType, 0, 20>;  // as many as a filter has
 
 // Why nothing is sent any more, where the owner did not say so.
-enum class DisabledCause { gone, unreachable, key_ended };
-BOOST_DESCRIBE_ENUM(DisabledCause, gone, unreachable, key_ended)
+enum class DisabledCause { gone, unreachable, key_ended, events_expired };
+BOOST_DESCRIBE_ENUM(DisabledCause, gone, unreachable, key_ended, events_expired)
 
 struct NewWebhook {
     TargetUrl url;
@@ -84,7 +84,8 @@ constexpr auto wire_docs(const Webhook*) {
         {"enabled", "Whether anything is sent."},
         {"disabled_cause",
          "Why the service disabled it: the target answered 410, or nothing got through for 72 "
-         "hours, or its key ended; null when the service did not.",
+         "hours, or its key ended, or what follows `sent_through` is not kept any more; null when "
+         "the service did not.",
          "null"},
         {"key_id",
          "The API key that made it, whose events it hears and with which it ends; null: a session "

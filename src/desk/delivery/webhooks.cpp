@@ -140,14 +140,19 @@ Bytes Webhooks::make_secret(api::Call& call, WebhookRow& row) const {
 
 Webhooks::Inquiry Webhooks::prepare_create(api::Call& call, const NewWebhook& wish) const {
     require_presence(call);
-    return [this, account = call.caller.account,
-            target = target_of(wish.url.value, rules_, "body.url")] {
-        return judge_in_turn(account, target);
-    };
+    return inquiry(call, wish.url);
+}
+
+Webhooks::Inquiry Webhooks::inquiry(api::Call& call, const TargetUrl& url) const {
+    TargetRules rules = rules_.as_of(call.tx());
+    Target target = target_of(url.value, rules, "body.url");
+    return [this, account = call.caller.account, target = std::move(target),
+            rules = std::move(rules)] { return judge_in_turn(account, target, rules); };
 }
 
 // To look a name up may take seconds, and everybody's changes wait for the same threads.
-Judged Webhooks::judge_in_turn(AccountId account, const Target& target) const {
+Judged Webhooks::judge_in_turn(AccountId account, const Target& target,
+                               const TargetRules& rules) const {
     {
         const std::lock_guard lock(mutex_);
         if (judging_.size() >= judged_at_once_max ||
@@ -160,7 +165,7 @@ Judged Webhooks::judge_in_turn(AccountId account, const Target& target) const {
         judging_.erase(judging_.find(account));
     };
     try {
-        Judged judged = judge(target, rules_);
+        Judged judged = judge(target, rules);
         leave();
         return judged;
     } catch (...) {
@@ -200,10 +205,7 @@ Webhooks::Inquiry Webhooks::prepare_change(api::Call& call, const WebhookPath& p
     static_cast<void>(require_webhook(call, path.id));
     if (!wish.url) return [] { return Judged{}; };
     require_presence(call);
-    return [this, account = call.caller.account,
-            target = target_of(wish.url->value, rules_, "body.url")] {
-        return judge_in_turn(account, target);
-    };
+    return inquiry(call, *wish.url);
 }
 
 Webhook Webhooks::change(api::Call& call, const Judged& judged, const WebhookPath& path,

@@ -42,7 +42,8 @@ private:
     api::Page<WebhookDelivery> deliveries(api::Call& call, const WebhookPath& path,
                                           const api::PageQuery& query) const;
 
-    Judged judge_in_turn(AccountId account, const Target& target) const;
+    Inquiry inquiry(api::Call& call, const TargetUrl& url) const;
+    Judged judge_in_turn(AccountId account, const Target& target, const TargetRules& rules) const;
     std::string types_of(const WantedTypes& wanted) const;
     Bytes make_secret(api::Call& call, WebhookRow& row) const;
     WebhookDelivery ask_for(api::Call& call, const WebhookRow& webhook, DeliveryRow row) const;

@@ -142,6 +142,15 @@ void remove_gate(const db::Context& context, const audit::Actor& actor, GateId i
     keep(context, actor, "remove_gate", before, after);
 }
 
+std::vector<std::string> hosts_of_gates(db::Transaction& tx) {
+    std::vector<std::string> hosts;
+    for (GateRow& gate : list_gates(tx)) {
+        hosts.push_back(std::move(gate.host));
+        hosts.push_back(std::move(gate.dial_host));
+    }
+    return hosts;
+}
+
 std::vector<ListedGate> list_with_load(db::Transaction& tx, Time now) {
     const std::map<GateId, std::int64_t> doors = count_doors(tx);
     const std::map<GateId, std::int64_t> streams = count_streams(tx, now - gate_fresh);

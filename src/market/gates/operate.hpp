@@ -73,6 +73,9 @@ struct ListedGate {
 };
 std::vector<ListedGate> list_with_load(db::Transaction& tx, Time now);
 
+// Names and addresses of all of them.
+std::vector<std::string> hosts_of_gates(db::Transaction& tx);
+
 extern const std::span<const db::Migration> migrations;
 
 }  // namespace berth::gates

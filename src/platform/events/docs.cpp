@@ -61,7 +61,8 @@ number.
 `POST /api/v1/webhooks {url, types[], enabled, from}` has events posted to you. `from` is `now`,
 or the number after which it begins: `through` of a page, the last `id` of a stream. In a
 terminal: `berth webhooks create`. A session needs a fresh step-up, a key does not; the webhook of
-a key hears what the key hears, is seen by it and by sessions of its account, and ends with it.
+a key hears what the key hears, is seen by it and by sessions of its account, and ends with it:
+nothing leaves for it a second later.
 
 - A delivery is one event, the same bytes as in a page, in the order of its numbers and one at a
   time: what follows waits until it was taken. It is signed as [Standard
@@ -79,12 +80,15 @@ a key hears what the key hears, is seen by it and by sessions of its account, an
   {"enabled": true}` goes on where it stopped, and is 409 `EVENTS_EXPIRED` where that is not kept
   any more: then `from` says where. 410 disables at once. Any other status: five attempts in a
   quarter of an hour, then this one event is given up and the line goes on.
+- No number is passed over in silence: where events that a webhook had yet to send are not kept any
+  more (its account was suspended for longer, say), it is disabled (`events_expired`). Read what
+  things are now, and let it go on by `from`.
 - `GET …/{id}/deliveries` has the attempts of the last 7 days with the beginning of what you
   answered. `POST …/{id}/test` sends a `webhook.test`, `POST …/{id}/redeliver {sequence}` an event
   once more.
 - The target is a public address over TLS, port 443 or above 1023, without a user or password, and
-  never this service; that is judged at every attempt, and the judged address is the one that is
-  dialled. An account has at most 10 webhooks.
+  never this service or one of its gates; that is judged at every attempt, and the judged address
+  is the one that is dialled. An account has at most 10 webhooks.
 
 A receiver in TypeScript, with the library `standardwebhooks`:
 

@@ -60,6 +60,7 @@ struct Hearing {
     bool host = true;
 
     bool hears(Audience audience) const;
+    friend bool operator==(const Hearing&, const Hearing&) = default;
 };
 
 struct Filter {

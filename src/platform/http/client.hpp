@@ -38,6 +38,9 @@ struct Outbound {
     // Asked about once a second, and whenever something came: true gives the request up, which is a
     // TransportError. For answers without an end.
     std::function<bool()> is_over{};
+    // Asked by the LineClient when there is a connection and nothing of the request has left: false
+    // gives it up, which is a TransportError.
+    std::function<bool()> may_begin{};
 };
 
 // No usable answer came: no connection, no time left, an answer too large, a broken TLS handshake.

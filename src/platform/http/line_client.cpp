@@ -353,6 +353,8 @@ Response LineClient::send(const Outbound& request) {
     for (;;) {
         const bool was_used = line != nullptr;
         if (!line) line = dial(place, request, deadline);
+        if (request.may_begin && !request.may_begin())
+            fail_before_sending("it was given up before it began");
         Conversation conversation(*line, request, deadline);
         if (conversation.hold(head)) {
             if (conversation.may_be_kept()) keep(place, std::move(line));

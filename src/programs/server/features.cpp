@@ -19,6 +19,7 @@
 #include "funding/watcher.hpp"
 #include "gates/census.hpp"
 #include "gates/keeping.hpp"
+#include "gates/operate.hpp"
 #include "ledger/census.hpp"
 #include "ledger/ledger.hpp"
 #include "liabilities/census.hpp"
@@ -171,9 +172,14 @@ http::Reach endpoint_reach_of(const settings::Snapshot& start) {
 
 delivery::TargetRules webhook_rules_of(const settings::Snapshot& start, const accounts::Site& site,
                                        const http::OwnListeners& own_listeners) {
-    const bool anywhere = *start.get<delivery::Settings>().allow_private_webhooks;
-    return {.reach = anywhere ? http::Reach::anywhere : http::Reach::public_only,
-            .own_host = delivery::own_host_of(site.base_url),
+    const auto& settings = start.get<delivery::Settings>();
+    std::vector<std::string> own_hosts = *settings.own_hosts;
+    if (std::string host = delivery::own_host_of(site.base_url); !host.empty())
+        own_hosts.push_back(std::move(host));
+    return {.reach =
+                *settings.allow_private_webhooks ? http::Reach::anywhere : http::Reach::public_only,
+            .own_hosts = std::move(own_hosts),
+            .find_own_hosts = gates::hosts_of_gates,
             .own_listeners = &own_listeners};
 }
 

@@ -4375,7 +4375,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A webhook was disabled: its target is gone, or was away for three days. */
+        /** A webhook was disabled: its target is gone, or was away for three days, or its key ended, or events that it had yet to send are not kept any more. */
         post: operations["told_webhook_disabled"];
         delete?: never;
         options?: never;
@@ -11097,8 +11097,8 @@ export interface components {
             types: string[];
             /** @description Whether anything is sent. */
             enabled: boolean;
-            /** @description Why the service disabled it: the target answered 410, or nothing got through for 72 hours, or its key ended; null when the service did not. */
-            disabled_cause: ("gone" | "unreachable" | "key_ended") | null;
+            /** @description Why the service disabled it: the target answered 410, or nothing got through for 72 hours, or its key ended, or what follows `sent_through` is not kept any more; null when the service did not. */
+            disabled_cause: ("gone" | "unreachable" | "key_ended" | "events_expired") | null;
             /**
              * Format: uuid
              * @description The API key that made it, whose events it hears and with which it ends; null: a session made it, and it hears all of the account.
@@ -11183,7 +11183,7 @@ export interface components {
             /** @description Where it sends to, without the rest of the address. */
             host: string;
             /** @description Why it was disabled; null while it is not. */
-            cause: ("gone" | "unreachable" | "key_ended") | null;
+            cause: ("gone" | "unreachable" | "key_ended" | "events_expired") | null;
             /**
              * Format: date-time
              * @description Since when nothing got through; null when it was told to stop.
