@@ -8,8 +8,11 @@
 
 #include "audit/audit.hpp"
 #include "crypto/hash.hpp"
+#include "events/events.hpp"
+#include "events/reading.hpp"
 #include "ledger/ledger.hpp"
 #include "server/census.hpp"
+#include "simulated/simulated_chain.hpp"
 #include "support/eventually.hpp"
 #include "support/town.hpp"
 
@@ -198,6 +201,63 @@ TEST_F(LiabilityProofs, AndWhatIsHeldForJobsAreAmongTheOperatorsFigures) {
     figures(R"(berth_liabilities_covered{asset="USDC"} 1)");
     treasury(689);
     figures(R"(berth_liabilities_covered{asset="USDC"} 0)");
+}
+
+// Whoever has the treasury's key can take from it what no book knows of.
+TEST_F(LiabilityProofs, OperatorsHearOnceOfEachTimeThatTheTreasuryHasLessThanIsOwed) {
+    auto& harness = town.harness;
+    const auto address = [](char letter) {
+        crypto::Address made;
+        made.bytes.fill(letter);
+        return made;
+    };
+    ledger::Treasury treasury{.address = address('t'), .tokens = {}};
+    for (const ledger::Asset asset : ledger::assets) {
+        const auto index = static_cast<std::size_t>(asset);
+        treasury.tokens[index] = address(static_cast<char>('a' + index));
+    }
+    simulated::SimulatedChain chain({harness.folder.path() + "/chain.db",
+                                     8453,
+                                     {treasury.tokens.begin(), treasury.tokens.end()}},
+                                    harness.clock);
+    const Liabilities looking(treasury, &chain, crypto::Ed25519Key(crypto::Secret(Bytes(32, 'k'))));
+    const Liabilities::Parts parts{harness.app->database(), harness.clock, harness.random};
+    worker::Options options;
+    options.settings = &harness.app->settings();
+    worker::Worker worker(parts.database, parts.clock, parts.random, looking.prove_kinds(parts),
+                          options);
+    // What operators have been told of it when the next record is there.
+    const auto told = [&] {
+        harness.clock.advance(std::chrono::hours(1));
+        while (worker.run_one()) {
+        }
+        std::vector<std::string> all;
+        for (const events::Kept& kept : parts.database.read([](db::Transaction& tx) {
+                 return events::read_after(tx, events::operators_stream, 0, 100);
+             }))
+            if (kept.event.type == "operations.books_unsound")
+                all.push_back(events::text_of(kept.event));
+        return all;
+    };
+    deposit(ada, 700);
+    const crypto::Address& usdc = treasury.token(ledger::Asset::usdc);
+    chain.mint(usdc, *treasury.address, Micro{700});
+    EXPECT_EQ(told().size(), 0U);
+    EXPECT_EQ(member(published(), "items.0.covered"), "true");
+    const auto take = [&] { chain.transfer_as({usdc, *treasury.address, address('x'), Micro{1}}); };
+    take();
+    const auto first = told();
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_EQ(member(first[0], "data.owed_micro"), "700");
+    EXPECT_EQ(member(first[0], "data.treasury_micro"), "699");
+    EXPECT_EQ(member(first[0], "subject.id"), "USDC/" + member(published(), "items.0.number"));
+    EXPECT_EQ(member(published(), "items.0.covered"), "false");
+    EXPECT_EQ(told().size(), 1U) << "it is known by now";
+    chain.mint(usdc, *treasury.address, Micro{1});
+    EXPECT_EQ(told().size(), 1U);
+    EXPECT_EQ(member(published(), "items.0.covered"), "true");
+    take();
+    EXPECT_EQ(told().size(), 2U);
 }
 
 // Whoever has a leaf sees what its neighbour adds up to.

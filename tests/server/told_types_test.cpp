@@ -52,6 +52,7 @@ const std::map<std::string, std::string>& where_told() {
         {"offer.unlisted", "offers/listing_test.cpp"},
         {"operations.action_asked", "admin/four_eyes_test.cpp"},
         {"operations.action_decided", "admin/four_eyes_test.cpp"},
+        {"operations.books_unsound", "liabilities/liabilities_test.cpp"},
         {"operations.machine_quarantined", "hosts/actions_test.cpp"},
         {"operations.paused", "admin/records_test.cpp"},
         {"operations.settlement_held", "on_chain/payees_test.cpp"},
@@ -102,13 +103,9 @@ const std::map<std::string, std::string>& where_told() {
     return files;
 }
 
-// Told where a proof finds less in the treasury than is owed, which no test has brought about.
-constexpr std::string_view not_told_yet = "operations.books_unsound";
-
 TEST(EventTypes, AreEachToldByItsChangeInATest) {
     const events::Registry registry = server::event_registry();
     for (const auto& [type, kind] : registry.kinds()) {
-        if (type == not_told_yet) continue;
         const auto found = where_told().find(std::string(type));
         if (found == where_told().end()) {
             ADD_FAILURE() << type << " is told in no test that is listed here";
