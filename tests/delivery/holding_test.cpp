@@ -119,8 +119,8 @@ TEST_F(WebhookHolding, KeepsThePlaceOfWhatWasTakenWhileItsOwnerChangedIt) {
     const Hook made = hook(ada, receiver.url());
     tell(ada, 2);
     receiver.on_received([&](const Received& one) {
-        if (one.sequence() == "1")
-            EXPECT_EQ(change(ada, made, R"({"types":["ticket.*"]})").status, 200);
+        if (one.sequence() != "1") return;
+        EXPECT_EQ(change(ada, made, R"({"types":["ticket.*"]})").status, 200);
     });
     carry();
     EXPECT_EQ(receiver.sequences(), "1 2 ");
