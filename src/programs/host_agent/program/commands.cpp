@@ -137,8 +137,7 @@ int enroll(const Options& options) {
 
     Equipment equipment(state, identity.settings);
     check_offered(equipment.gpus().inventory(), identity.settings);
-    const auto manifest =
-        make_manifest(equipment.gpus(), equipment.runtime(), identity.settings.gate);
+    const auto manifest = make_manifest(equipment.gpus(), equipment.runtime(), identity.settings);
     http::CurlClient client;
     http::Outbound request{.method = "POST",
                            .url = identity.server + "/api/v1/host-agent/enroll",

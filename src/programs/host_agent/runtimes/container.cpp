@@ -165,6 +165,7 @@ Started PodmanRuntime::start(const Workload& workload) {
         }();
         make_ready(workload, network);
         const Inspected made = launch(workload, network);
+        keep_to_share(made.pid, network);
         {
             const std::lock_guard lock(mutex_);
             known_[workload.job] = made;
@@ -204,6 +205,7 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
     if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
     guarded.leaves_by_loopback = workload.is_by_gate;
     guarded.host_users.push_back(front_user());  // who passes requests on
+    guarded.leaving_max = bytes_per_second(options_.network_mbit);
     Guard(workload.job).put(guarded);
 }
 
@@ -227,7 +229,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .pid_file = folder + "/pid",
                           .devices = cards_.names_for(workload.gpus),
                           .init_program = options_.inside_program,
-                          .image_is_folder = workload.image.starts_with(profile_folder())});
+                          .image_is_folder = workload.image.starts_with(profile_folder()),
+                          .group = options_.group ? options_.group->parent() : ""});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
     if (outcome.good()) {
@@ -280,7 +283,8 @@ std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                    .name_server = network.gateway,
                    .work = Volume(workload.folder).path(),
                    .container = running ? running->id : "",
-                   .process = running ? running->pid : 0};
+                   .process = running ? running->pid : 0,
+                   .group = options_.group ? options_.group->name() : ""};
     if (const auto open = door_of(workload); open && open->stays_open(place))
         return open->fingerprint();
     auto door = std::make_shared<SshDoor>(std::move(place),
@@ -453,9 +457,11 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
         const std::lock_guard lock(mutex_);
         if (!shaped_.insert(workload.job).second) return;
     }
+    const std::int64_t mbit =
+        options_.network_mbit == 0 ? shaped_mbit : std::min(shaped_mbit, options_.network_mbit);
     try {
-        slow_down(pid);
-        Guard(workload.job).slow_down(shaped_mbit * 1'000'000 / 8);
+        slow_down(pid, mbit);
+        Guard(workload.job).slow_down(bytes_per_second(mbit));
         log(Level::info, "job_shaped", {{"job", to_string(workload.job)}, {"sent", sent_bytes}});
     } catch (const std::exception& error) {
         log(Level::error, "job_not_shaped",
@@ -463,6 +469,19 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
         const std::lock_guard lock(mutex_);
         shaped_.erase(workload.job);  // tried again with the next look
     }
+}
+
+// A job that has the line to itself would leave nothing of it to the slots beside its own.
+void PodmanRuntime::keep_to_share(pid_t pid, const JobNetwork& network) const {
+    if (options_.network_mbit == 0) return;
+    slow_down(pid, options_.network_mbit);
+    slow_down_bridge(network.bridge, options_.network_mbit);
+}
+
+// For programs that work beside the containers of a slot, as whoever unpacks its images.
+std::function<void(pid_t)> PodmanRuntime::counting_in() const {
+    if (!options_.group) return {};
+    return [group = *options_.group](pid_t process) { group.take_in(process); };
 }
 
 std::string PodmanRuntime::log_tail(const Workload& workload, std::size_t bytes_max) {
