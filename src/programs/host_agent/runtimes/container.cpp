@@ -165,7 +165,7 @@ Started PodmanRuntime::start(const Workload& workload) {
         }();
         make_ready(workload, network);
         const Inspected made = launch(workload, network);
-        keep_to_share(made.pid, network);
+        keep_to_share(made, network);
         {
             const std::lock_guard lock(mutex_);
             known_[workload.job] = made;
@@ -209,10 +209,16 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
     Guard(workload.job).put(guarded);
 }
 
-// In a folder of its own: there a file named `oom` tells of memory that ran out.
+// Where podman works: there a file named `oom` tells of memory that ran out. What it starts for all
+// containers of the host stays there when the job is over, and would keep the disk of its slot.
+std::string PodmanRuntime::podman_folder(const Workload& workload) const {
+    return options_.group ? options_.run + "/jobs/" + to_string(workload.job)
+                          : workload.folder + "/podman";
+}
+
 PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                                                const JobNetwork& network) {
-    const std::string folder = workload.folder + "/podman";
+    const std::string folder = podman_folder(workload);
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
     std::vector<std::string> arguments = podman({});
@@ -377,7 +383,7 @@ std::optional<PodmanRuntime::Inspected> PodmanRuntime::inspect(const Workload& w
         if (finished_ns > 0 && ago.count() >= 0) seen.ended_ago = ago;
     }
     seen.out_of_memory =
-        killed == "true" || std::filesystem::exists(workload.folder + "/podman/oom");
+        killed == "true" || std::filesystem::exists(podman_folder(workload) + "/oom");
     return seen;
 }
 
@@ -472,10 +478,14 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
 }
 
 // A job that has the line to itself would leave nothing of it to the slots beside its own.
-void PodmanRuntime::keep_to_share(pid_t pid, const JobNetwork& network) const {
+void PodmanRuntime::keep_to_share(const Inspected& made, const JobNetwork& network) const {
     if (options_.network_mbit == 0) return;
-    slow_down(pid, options_.network_mbit);
-    slow_down_bridge(network.bridge, options_.network_mbit);
+    try {
+        slow_down(made.pid, options_.network_mbit);
+        slow_down_bridge(network.bridge, options_.network_mbit);
+    } catch (const std::exception&) {
+        if (is_alive(made.pid, made.id)) throw;  // else it is over, and its network with it
+    }
 }
 
 // For programs that work beside the containers of a slot, as whoever unpacks its images.
@@ -533,6 +543,7 @@ void PodmanRuntime::clean(const Workload& workload) {
     if (workload.kind == JobKind::custom && !workload.image.empty()) remove_image(workload.image);
     for (const char* each : {"/podman", "/pull", "/log"})
         std::filesystem::remove_all(workload.folder + each);
+    std::filesystem::remove_all(podman_folder(workload));
     if (inspect(workload)) throw std::runtime_error("the container is still there");
 }
 

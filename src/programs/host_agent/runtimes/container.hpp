@@ -83,6 +83,7 @@ private:
 
     std::string login_file() const { return options_.run + "/no-logins.json"; }
     std::string profile_folder() const { return options_.state + "/profile-"; }
+    std::string podman_folder(const Workload& workload) const;
     std::vector<std::string> podman(std::initializer_list<std::string> words) const;
     bool is_absent(const std::string& container) const;
     // Empty when there is no container; NotKnown when podman does not say.
@@ -100,7 +101,7 @@ private:
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
     void shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes);
-    void keep_to_share(pid_t pid, const JobNetwork& network) const;
+    void keep_to_share(const Inspected& made, const JobNetwork& network) const;
     std::function<void(pid_t)> counting_in() const;
     void remove_secrets(const Workload& workload) const;
     void know_images();
