@@ -151,7 +151,7 @@ TEST_F(HostGpusTest, TheWorkerIsToldItsTask) {
 TEST(SimulatedGpus, SayThatTheyAreAndWipeTheirBuffer) {
     test::TemporaryFolder folder;
     const auto file = folder.path() + "/memory";
-    const auto gpus = simulated_gpus("NVIDIA H200", 2, file);
+    const auto gpus = simulated_gpus("NVIDIA H200", {0, 1}, file);
     const auto found = gpus->inventory();
     ASSERT_EQ(found.gpus.size(), 2u);
     EXPECT_EQ(found.gpus[0].vendor.value, "simulated");
@@ -170,7 +170,7 @@ TEST(SimulatedGpus, SayThatTheyAreAndWipeTheirBuffer) {
 }
 
 TEST(SimulatedGpus, AreOfAModelThatIsKnown) {
-    EXPECT_THROW(simulated_gpus("Voodoo 2", 1, "/dev/null"), std::invalid_argument);
+    EXPECT_THROW(simulated_gpus("Voodoo 2", {0}, "/dev/null"), std::invalid_argument);
 }
 
 }  // namespace

@@ -385,6 +385,29 @@ TEST_F(GpuClaims, TheFirstPassIsKeptAcrossTestsAndManifests) {
     EXPECT_TRUE(duplicate(second));
 }
 
+// Two machines of one computer, as slots are, and the computer whole beside them.
+TEST_F(GpuClaims, SlotsOfOneComputerAreNoDuplicatesAndTheWholeBesideThemIs) {
+    const auto of_computer = [&](std::vector<std::string> cards) {
+        const Machine machine = made({.state = MachineState::UNLISTED,
+                                      .gpu_uuids = std::move(cards),
+                                      .adjust = [](Machine& row) { row.boot_id = "one-boot"; }});
+        pass_test(machine);
+        return machine;
+    };
+    const Machine left = of_computer({"GPU-8", "GPU-9"});
+    const Machine right = of_computer({"GPU-10"});
+    EXPECT_FALSE(duplicate(left));
+    EXPECT_FALSE(duplicate(right));
+    const Machine whole = of_computer({"GPU-8", "GPU-9", "GPU-10"});
+    EXPECT_TRUE(duplicate(whole));
+    EXPECT_FALSE(duplicate(left));
+    EXPECT_FALSE(duplicate(right));
+    happen(harness, left.machine_id, MachineEvent::retire);
+    EXPECT_TRUE(duplicate(whole)) << "a card of it is sold in the other slot still";
+    happen(harness, right.machine_id, MachineEvent::retire);
+    EXPECT_FALSE(duplicate(whole));
+}
+
 TEST_F(GpuClaims, CountOnlyWhileTheFirstIsInService) {
     const auto while_first = [&](const std::function<void(Machine&)>& is) {
         const Machine before = seen(harness, first.machine_id);

@@ -9,6 +9,7 @@
 #include "base/issued.hpp"
 #include "base/json_text.hpp"
 #include "base/letters.hpp"
+#include "base/log_mark.hpp"
 #include "base/log_queue.hpp"
 #include "base/time.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 std::atomic<Level> least_level{Level::info};
 std::atomic<int> log_file{2};
 thread_local std::string current_request;
+std::string process_mark;  // a member as it is written, or nothing
 
 constexpr std::size_t text_bytes_max = 4096;  // of one field
 
@@ -105,6 +107,13 @@ std::size_t password_value(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+void mark_log(const std::string& name, const std::string& value) {
+    process_mark = ",";
+    append_json_string(process_mark, name);
+    process_mark += ":";
+    append_json_string(process_mark, value);
+}
+
 void set_log(Level level, int file_descriptor) {
     least_level = level;
     log_file = file_descriptor;
@@ -126,6 +135,7 @@ void log(Level level, std::string_view event, std::initializer_list<Field> field
     line += level_names[static_cast<std::size_t>(level)];
     line += "\",\"event\":";
     append_json_string(line, event);
+    line += process_mark;
     if (!current_request.empty()) {
         line += ",\"request_id\":";
         append_json_string(line, current_request);

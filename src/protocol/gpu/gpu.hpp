@@ -126,10 +126,13 @@ struct Places {
 std::unique_ptr<Gpus> host_gpus(std::vector<std::string> worker, const Places& places = {});
 
 // Cards that are not there, for development: `model` as hardware::canonical knows it. Their memory
-// is a buffer in the file `memory_file`, and everything says that they are simulated. Throws
-// std::invalid_argument for a model that is not known.
-std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::size_t count,
+// is a buffer in the file `memory_file`, and everything says that they are simulated. `cards` are
+// their numbers, by which they have their places on the bus. Throws std::invalid_argument for a
+// model that is not known.
+std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::vector<std::size_t> cards,
                                      std::string memory_file);
+// The number of the simulated card with that bus address.
+std::optional<std::size_t> simulated_card(std::string_view pci_address);
 
 // The child's side: does what the arguments say and prints one JSON object. Its exit status.
 int run_worker(const std::vector<std::string>& arguments, const char* cuda = "libcuda.so.1");

@@ -53,17 +53,20 @@ private:
     std::streamoff begin_;
 };
 
+std::string address(std::size_t card) { return fmt::format("ffff:{:02x}:00.0", card); }
+
 class SimulatedGpus : public Gpus {
 public:
-    SimulatedGpus(const hardware::GpuModel& model, std::size_t count, std::string memory_file)
-        : model_(model), count_(count), memory_file_(std::move(memory_file)) {
+    SimulatedGpus(const hardware::GpuModel& model, std::vector<std::size_t> cards,
+                  std::string memory_file)
+        : model_(model), cards_(std::move(cards)), memory_file_(std::move(memory_file)) {
         std::ofstream(memory_file_, std::ios::binary | std::ios::app).close();
     }
 
     Inventory inventory() override {
         // Said to be what templates ask for: there is no engine here that would need it.
         Inventory found{.driver_version = "simulated", .cuda_max = "12.8", .gpus = {}};
-        for (std::size_t i = 0; i < count_; ++i) {
+        for (const std::size_t i : cards_) {
             ManifestGpu gpu;
             gpu.pci_address = {address(i)};
             gpu.vendor = {"simulated"};
@@ -82,14 +85,14 @@ public:
 
     std::vector<Wipe> wipe(std::uint64_t seed) override {
         std::vector<Wipe> wipes;
-        for (std::size_t i = 0; i < count_; ++i) wipes.push_back(wipe_one(i, seed));
+        for (const std::size_t i : cards_) wipes.push_back(wipe_one(i, seed));
         return wipes;
     }
 
     // A buffer has neither bandwidth nor arithmetic: nothing of that is claimed.
     std::vector<Measurement> measure(std::uint64_t seed) override {
         std::vector<Measurement> measured;
-        for (std::size_t i = 0; i < count_; ++i) {
+        for (const std::size_t i : cards_) {
             Buffer buffer(memory_file_, i);
             buffer.fill(seed);
             Measurement one;
@@ -107,7 +110,6 @@ public:
     std::vector<std::unique_ptr<ProvingCard>> proving_cards() override { return {}; }
 
 private:
-    static std::string address(std::size_t index) { return fmt::format("ffff:{:02x}:00.0", index); }
     std::int64_t memory_bytes() const { return model_.memory_gb * bytes_in_gb; }
 
     Wipe wipe_one(std::size_t index, std::uint64_t seed) {
@@ -131,18 +133,24 @@ private:
     }
 
     const hardware::GpuModel& model_;
-    const std::size_t count_;
+    const std::vector<std::size_t> cards_;
     const std::string memory_file_;
 };
 
 }  // namespace
 
-std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::size_t count,
+std::unique_ptr<Gpus> simulated_gpus(std::string_view model, std::vector<std::size_t> cards,
                                      std::string memory_file) {
     const auto* known = hardware::canonical(model);
     if (known == nullptr)
         throw std::invalid_argument(fmt::format("{} is not a GPU model that is known", model));
-    return std::make_unique<SimulatedGpus>(*known, count, std::move(memory_file));
+    return std::make_unique<SimulatedGpus>(*known, std::move(cards), std::move(memory_file));
+}
+
+std::optional<std::size_t> simulated_card(std::string_view pci_address) {
+    for (std::size_t card = 0; card < agent_protocol::gpus_max; ++card)
+        if (address(card) == pci_address) return card;
+    return std::nullopt;
 }
 
 }  // namespace berth::gpu

@@ -160,7 +160,15 @@ void TlsFront::start_process() {
     ::setsockopt(ours.number(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
     const uid_t user = front_user();
     keep_on_loopback(user);
-    process_ = start_front(options_.program, user, theirs.number());
+    const pid_t process = start_front(options_.program, user, theirs.number());
+    try {
+        if (options_.begun) options_.begun(process);
+    } catch (...) {
+        ::kill(process, SIGKILL);
+        bury(process);
+        throw;
+    }
+    process_ = process;
     socket_ = std::move(ours);
     ::eventfd_write(changed_.number(), 1);
     for (const auto& [port, door] : doors_) {

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -22,8 +23,9 @@ namespace berth::host_agent {
 class TlsFront final : public Front {
 public:
     struct Options {
-        std::string address = "0.0.0.0";  // where it listens
-        std::string program;              // berth-agent itself
+        std::string address = "0.0.0.0";        // where it listens
+        std::string program;                    // berth-agent itself
+        std::function<void(pid_t)> begun = {};  // for the process, whenever one was started
     };
     explicit TlsFront(Options options);
     ~TlsFront() override;

@@ -210,7 +210,8 @@ void SshDoor::listen() const {
                        .program = place_.program,
                        .name_server = place_.name_server,
                        .container = place_.container,
-                       .process = place_.process};
+                       .process = place_.process,
+                       .group = place_.group};
     const std::string file = folder_ + "/plan";
     if (running_listener(folder_) != 0) {
         if (read_host_file(file) == plan.written()) return;

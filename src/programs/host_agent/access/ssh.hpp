@@ -36,6 +36,7 @@ struct SshPlace {
     std::string work;         // where the work volume is mounted
     std::string container;    // its id; empty when it has ended
     pid_t process = 0;        // the first of the container
+    std::string group{};      // the name of the slot's cgroup; empty: of no slot
 
     bool operator==(const SshPlace&) const = default;
 };

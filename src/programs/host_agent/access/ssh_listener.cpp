@@ -30,6 +30,7 @@
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_world.hpp"
 #include "host_agent/core/runtime.hpp"
+#include "host_agent/core/slot_group.hpp"
 #include "host_agent/core/tool.hpp"
 
 namespace berth::host_agent {
@@ -219,6 +220,8 @@ void have_own_processes() {
         Descriptor listener = listen_at(plan.address, plan.port);
         const std::string number = std::to_string(::getpid()) + "\n";
         std::ofstream(folder + "/pid") << number;
+        // Whatever its clients make sshd do counts with the slot's containers.
+        if (!plan.group.empty()) SlotGroup::called(plan.group).take_in(::getpid());
         // No sshd gets it: what it has started is looked at from here alone.
         Descriptor processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
         enter_ssh_world(plan, folder);

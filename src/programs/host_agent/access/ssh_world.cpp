@@ -194,8 +194,9 @@ void keep_only_what_sshd_needs() {
 std::string SshPlan::written() const {
     return fmt::format(
         "address {}\nport {}\nhost_key {}\nwork {}\nprogram {}\nname_server {}\n"
-        "container {}\nprocess {}\n",
-        address, port, host_key, work, program, name_server, container, process);
+        "container {}\nprocess {}\n{}",
+        address, port, host_key, work, program, name_server, container, process,
+        group.empty() ? "" : fmt::format("group {}\n", group));
 }
 
 SshPlan SshPlan::read(const std::string& written) {
@@ -210,7 +211,8 @@ SshPlan SshPlan::read(const std::string& written) {
                  .work = values["work"],
                  .program = values["program"],
                  .name_server = values["name_server"],
-                 .container = values["container"]};
+                 .container = values["container"],
+                 .group = values["group"]};
     std::istringstream(values["port"]) >> plan.port;
     std::istringstream(values["process"]) >> plan.process;
     if (plan.port <= 0 || plan.host_key.empty() || plan.work.empty() || plan.program.empty())

@@ -22,6 +22,7 @@ struct SshPlan {
     std::string name_server;  // that the container asks
     std::string container;    // its id; empty when it has ended
     pid_t process = 0;        // the first of the container
+    std::string group{};      // the name of the slot's cgroup; empty: of no slot
 
     std::string written() const;
     static SshPlan read(const std::string& written);  // throws std::runtime_error

@@ -39,7 +39,7 @@ std::optional<std::int64_t> memory_line(std::string_view name) {
 }  // namespace
 
 agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime,
-                                       std::optional<agent_protocol::GateWish> gate) {
+                                       const Settings& settings) {
     const gpu::Inventory inventory = gpus.inventory();
     utsname system{};
     ::uname(&system);
@@ -51,10 +51,10 @@ agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime,
     manifest.runtime = text_or_null<wire::Text<1, 64>>(runtime.version());
     manifest.cuda_max = text_or_null<wire::Text<1, 32>>(inventory.cuda_max);
     manifest.cpu_model = text_or_null<wire::Text<1, 200>>(cpu_model());
-    manifest.cpu_cores = wire::Integer<1, 65536>{cpu_cores()};
+    manifest.cpu_cores = wire::Integer<1, 65536>{cpu_cores(settings)};
     manifest.runtime_kind = runtime.kind();
     manifest.gpus.value = inventory.gpus;
-    manifest.gate = gate;
+    manifest.gate = settings.gate;
     return manifest;
 }
 
@@ -70,18 +70,51 @@ std::optional<std::int64_t> ram_bytes() { return memory_line("MemTotal:"); }
 
 std::int64_t cpu_cores() { return std::max<std::int64_t>(1, std::thread::hardware_concurrency()); }
 
+std::optional<std::int64_t> ram_bytes(const Settings& settings) {
+    return settings.share ? std::optional(settings.share->memory_gib.value << 30) : ram_bytes();
+}
+
+std::int64_t cpu_cores(const Settings& settings) {
+    return settings.share ? settings.share->cpus.value : cpu_cores();
+}
+
 agent_protocol::Telemetry Sampler::take() {
     agent_protocol::Telemetry sample;
+    sample.uptime_ms = wire::Decimal{clock_.since_boot().count() / 1000};
+    if (const auto disk = disk_space(folder_)) {
+        sample.disk_total_bytes = wire::Decimal{disk->total_bytes};
+        sample.disk_used_bytes = wire::Decimal{disk->total_bytes - disk->free_bytes};
+    }
+    if (share_)
+        take_of_slot(sample);
+    else
+        take_of_host(sample);
+    if (auto cards = gpus_.telemetry(); !cards.empty())
+        sample.gpus.emplace(wire::List<agent_protocol::GpuTelemetry, 0, agent_protocol::gpus_max>{
+            std::move(cards)});
+    return sample;
+}
+
+void Sampler::take_of_slot(agent_protocol::Telemetry& sample) {
+    const SlotGroup group(folder_);
+    sample.ram_total_bytes = wire::Decimal{share_->memory_gib.value << 30};
+    if (const auto used = group.memory_bytes()) sample.ram_used_bytes = wire::Decimal{*used};
+    const auto used_us = group.cpu_us();
+    if (!used_us) return;
+    const Counts now{.at = clock_.since_boot(), .cpu_busy = *used_us};
+    if (before_ && now.at > before_->at && now.cpu_busy >= before_->cpu_busy)
+        sample.cpu_util_pct = std::min(
+            100.0, 100.0 * static_cast<double>(now.cpu_busy - before_->cpu_busy) /
+                       static_cast<double>((now.at - before_->at).count() * share_->cpus.value));
+    before_ = now;
+}
+
+void Sampler::take_of_host(agent_protocol::Telemetry& sample) {
     const Counts now = count();
-    sample.uptime_ms = wire::Decimal{now.at.count() / 1000};
     if (const auto total = ram_bytes()) {
         sample.ram_total_bytes = wire::Decimal{*total};
         if (const auto free = memory_line("MemAvailable:"))
             sample.ram_used_bytes = wire::Decimal{*total - *free};
-    }
-    if (const auto disk = disk_space(folder_)) {
-        sample.disk_total_bytes = wire::Decimal{disk->total_bytes};
-        sample.disk_used_bytes = wire::Decimal{disk->total_bytes - disk->free_bytes};
     }
     std::ifstream load("/proc/loadavg");
     if (double value = 0; load >> value) sample.load_1m = value;
@@ -99,10 +132,6 @@ agent_protocol::Telemetry Sampler::take() {
         }
     }
     before_ = now;
-    if (auto cards = gpus_.telemetry(); !cards.empty())
-        sample.gpus.emplace(wire::List<agent_protocol::GpuTelemetry, 0, agent_protocol::gpus_max>{
-            std::move(cards)});
-    return sample;
 }
 
 Sampler::Counts Sampler::count() const {

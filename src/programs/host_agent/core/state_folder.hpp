@@ -8,6 +8,7 @@
 #include "agent_protocol/commands.hpp"
 #include "agent_protocol/durable.hpp"
 #include "crypto/ed25519.hpp"
+#include "host_agent/core/share.hpp"
 #include "wire/wire.hpp"
 
 namespace berth::host_agent {
@@ -32,10 +33,12 @@ struct Settings {
     // What its owner wants of gates; empty: what the server finds.
     std::optional<agent_protocol::GateWish> gate;
     std::optional<bool> gate_tls;  // calls to a gate by TLS alone
+    std::optional<Share> share;    // of a slot; none: the machine is the whole computer
 };
 BOOST_DESCRIBE_STRUCT(Settings, (),
                       (mode, public_host, port_first, port_last, runtime, simulate_gpu, engines,
-                       ca_file, gpus, driver_root, allow_registry, store_gib, gate, gate_tls))
+                       ca_file, gpus, driver_root, allow_registry, store_gib, gate, gate_tls,
+                       share))
 
 struct Identity {
     wire::Constant<1> format;

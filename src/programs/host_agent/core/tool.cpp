@@ -117,6 +117,7 @@ public:
     }
 
     bool started() const { return pid_ >= 0; }
+    pid_t process() const { return pid_; }
 
     // Waits for a while for something to happen; true once it has ended.
     bool go_on(ToolOutcome& outcome) {
@@ -182,6 +183,13 @@ ToolOutcome run_tool(const Tool& tool) {
     Child child(tool);
     if (!child.started()) return outcome;
     outcome.end = ToolOutcome::End::exited;
+    try {
+        if (tool.begun) tool.begun(child.process());
+    } catch (...) {
+        child.kill_all();
+        child.wait(outcome);
+        throw;
+    }
     while (!child.go_on(outcome)) {
         if (tool.meanwhile) tool.meanwhile();
         outcome.end = reason_to_end(tool);

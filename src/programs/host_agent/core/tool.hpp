@@ -2,6 +2,8 @@
 // Secrets go in by standard input, never by an argument.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -19,7 +21,8 @@ struct Tool {
     std::chrono::steady_clock::time_point until =
         std::chrono::steady_clock::now() + std::chrono::seconds(60);
     const std::atomic<bool>* cancelled = nullptr;
-    std::function<void()> meanwhile{};  // called every 200 ms or so while it runs
+    std::function<void()> meanwhile{};   // called every 200 ms or so while it runs
+    std::function<void(pid_t)> begun{};  // called once it runs; if it throws the tool is ended
 };
 
 struct ToolOutcome {

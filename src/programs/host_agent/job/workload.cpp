@@ -58,8 +58,11 @@ Workload workload_of(const JobRecord& record, const agent_protocol::StartPayload
                 workload.serves.push_back({door.name, exposed.port.value, door.local_port.value});
     if (order.command) workload.command = *order.command;
     workload.has_init = workload.ssh_public_key.has_value() && workload.serves.empty();
-    workload.limits.memory_bytes = ram_bytes().value_or(8 * gib) * 9 / 10;
-    workload.limits.cpus = cpu_cores();
+    workload.limits.memory_bytes = ram_bytes(context.settings).value_or(8 * gib) * 9 / 10;
+    workload.limits.cpus = cpu_cores(context.settings);
+    if (context.settings.share)
+        workload.limits.pids =
+            std::min(workload.limits.pids, context.settings.share->pids.value * 9 / 10);
     workload.limits.work_bytes = bytes_of(order.included_disk_gib);
     workload.limits.egress_bytes = bytes_of(order.included_egress_gib);
     // What is simulated cannot be handed on.

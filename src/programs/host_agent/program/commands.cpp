@@ -16,6 +16,7 @@
 #include "agent_protocol/hashes.hpp"
 #include "base/enum_names.hpp"
 #include "base/log.hpp"
+#include "base/log_mark.hpp"
 #include "base/version.hpp"
 #include "gpu/offered.hpp"
 #include "host_agent/core/ports.hpp"
@@ -23,6 +24,8 @@
 #include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/equipment.hpp"
 #include "host_agent/program/settings_of.hpp"
+#include "host_agent/program/slots.hpp"
+#include "host_agent/program/supervisor.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -106,6 +109,7 @@ Settings settings_of(const Options& options, Settings settings) {
     if (options.allow_registry) settings.allow_registry = options.allow_registry;
     if (options.gate) settings.gate = parse_enum<agent_protocol::GateWish>(*options.gate);
     if (options.gate_tls) settings.gate_tls = true;
+    if (options.share) settings.share = options.share;
     if (options.store_gib) settings.store_gib.emplace().value = *options.store_gib;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
@@ -113,6 +117,9 @@ Settings settings_of(const Options& options, Settings settings) {
     }
     if (!parse_enum<agent_protocol::HostMode>(settings.mode))
         throw std::invalid_argument("--mode: must be dedicated, idle or colisted");
+    if (settings.share && settings.runtime != "podman" && settings.simulate_gpu.empty())
+        throw std::invalid_argument(
+            "--runtime: slots are held to their shares in containers alone, by podman");
     return settings;
 }
 
@@ -137,8 +144,7 @@ int enroll(const Options& options) {
 
     Equipment equipment(state, identity.settings);
     check_offered(equipment.gpus().inventory(), identity.settings);
-    const auto manifest =
-        make_manifest(equipment.gpus(), equipment.runtime(), identity.settings.gate);
+    const auto manifest = make_manifest(equipment.gpus(), equipment.runtime(), identity.settings);
     http::CurlClient client;
     http::Outbound request{.method = "POST",
                            .url = identity.server + "/api/v1/host-agent/enroll",
@@ -166,8 +172,10 @@ int enroll(const Options& options) {
     return 0;
 }
 
-int run(const Options& options) {
-    keep_memory_small();
+namespace {
+
+int run_machine(const Options& options) {
+    if (options.share) mark_log("slot", options.share->slot);
     sigset_t set;
     sigemptyset(&set);
     for (const int number : {SIGTERM, SIGINT}) sigaddset(&set, number);
@@ -211,6 +219,15 @@ int run(const Options& options) {
     // All that matters is on disk; workloads run on and are taken up again.
     log(Level::info, "agent_ends", {{"why", "it was told to"}});
     std::_Exit(0);
+}
+
+}  // namespace
+
+int run(const Options& options) {
+    keep_memory_small();
+    const auto slots = find_slots(options.state);
+    if (slots && options.slot.empty()) return supervise(options, *slots);
+    return run_machine(in_slot(options, Disk::as_it_is));
 }
 
 int preempt(const Options& options) {

@@ -55,13 +55,13 @@ void look_at_cards(Findings& findings, gpu::Gpus& gpus) {
                           : "End it before the machine is tested.");
 }
 
-void look_at_host(Findings& findings, const std::string& folder) {
+void look_at_host(Findings& findings, const std::string& folder, const Settings& settings) {
     const auto disk = disk_space(folder);
     findings.tell(
         disk && disk->free_bytes >= disk_bytes_min,
         fmt::format("{} GB of disk are free", disk ? disk->free_bytes / 1'000'000'000 : 0),
         fmt::format("Free at least 20 GB on the disk of {}.", folder));
-    const auto ram = ram_bytes();
+    const auto ram = ram_bytes(settings);
     findings.tell(ram && *ram >= ram_bytes_min,
                   fmt::format("{} GB of memory", ram.value_or(0) / 1'000'000'000),
                   "A host needs at least 4 GB.");
@@ -177,6 +177,7 @@ Settings settings_to_examine(const Options& options, const std::optional<Identit
     if (options.engines) settings.engines = *options.engines;
     if (options.public_host) settings.public_host = *options.public_host;
     if (options.gpus) settings.gpus = options.gpus;
+    if (options.share) settings.share = options.share;
     if (options.driver_root) settings.driver_root = options.driver_root;
     if (options.ports) {
         settings.port_first.value = options.ports->first;
@@ -221,7 +222,7 @@ int doctor(const Options& options) {
     Findings findings;
     look_at_cards(findings, equipment.gpus());
     look_at_packages(findings, settings, !equipment.gpus().inventory().gpus.empty());
-    look_at_host(findings, state.folder());
+    look_at_host(findings, state.folder(), settings);
     const auto troubles = equipment.runtime().troubles();
     findings.tell(troubles.empty(), fmt::format("the runtime {}", settings.runtime),
                   troubles.empty() ? "" : troubles.front());

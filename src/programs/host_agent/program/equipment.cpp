@@ -1,5 +1,7 @@
 #include "host_agent/program/equipment.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <stdexcept>
@@ -21,7 +23,18 @@ bool is_simulated(const Settings& settings) {
     return !settings.simulate_gpu.empty() || settings.runtime == "simulated";
 }
 
+// By the bus addresses that slots name them by; a computer without slots has one.
+std::vector<std::size_t> simulated_cards(const Settings& settings) {
+    std::vector<std::size_t> cards;
+    if (settings.share)
+        for (const std::string& name : gpu::parse_names(settings.gpus.value_or("")))
+            cards.push_back(gpu::simulated_card(name).value_or(0));
+    return cards.empty() ? std::vector<std::size_t>{0} : cards;
+}
+
 constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
+// Networks of jobs that two agents make in the same moment must not be the same.
+constexpr std::int64_t first_slots_pool = 220;
 
 std::int64_t store_bytes(const std::string& folder, const Settings& settings) {
     if (settings.store_gib) return settings.store_gib->value * gibibyte;
@@ -57,6 +70,12 @@ std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& 
     options.registries = parse_registries(settings.allow_registry.value_or(""));
     options.store_bytes = store_bytes(state.folder(), settings);
     options.floor_bytes = floor_bytes(state.folder());
+    if (settings.share) {
+        options.group.emplace(state.folder());
+        options.group->make(*settings.share);
+        options.network_mbit = settings.share->network_mbit.value;
+        options.pool = fmt::format("10.{}", first_slots_pool + settings.share->number.value);
+    }
     options.program = own_program();
     options.inside_program =
         std::filesystem::path(own_program()).replace_filename("berth-inside").string();
@@ -69,9 +88,14 @@ bool announces_with_tls(const Settings& settings) {
     return settings.runtime == "podman" || !is_simulated(settings);
 }
 
-std::unique_ptr<Front> make_front(const Settings& settings) {
-    return std::make_unique<TlsFront>(TlsFront::Options{
-        .address = listen_address(settings.public_host), .program = own_program()});
+std::unique_ptr<Front> make_front(const StateFolder& state, const Settings& settings) {
+    TlsFront::Options options{.address = listen_address(settings.public_host),
+                              .program = own_program()};
+    if (settings.share && settings.runtime == "podman")
+        options.begun = [group = SlotGroup(state.folder())](pid_t process) {
+            group.take_in(process);
+        };
+    return std::make_unique<TlsFront>(std::move(options));
 }
 
 }  // namespace
@@ -85,7 +109,8 @@ std::string run_folder(const std::string& state) {
 
 std::unique_ptr<gpu::Gpus> make_gpus(const StateFolder& state, const Settings& settings) {
     if (!settings.simulate_gpu.empty())
-        return gpu::simulated_gpus(settings.simulate_gpu, 1, state.folder() + "/simulated-vram");
+        return gpu::simulated_gpus(settings.simulate_gpu, simulated_cards(settings),
+                                   state.folder() + "/simulated-vram");
     return gpu::host_gpus({own_program(), "gpu-worker"},
                           {.offered = gpu::parse_names(settings.gpus.value_or(""))});
 }
@@ -93,7 +118,7 @@ std::unique_ptr<gpu::Gpus> make_gpus(const StateFolder& state, const Settings& s
 Equipment::Equipment(const StateFolder& state, const Settings& settings)
     : gpus_(make_gpus(state, settings)),
       runtime_(make_runtime(state, settings)),
-      front_(make_front(settings)),
+      front_(make_front(state, settings)),
       is_front_used_(announces_with_tls(settings)) {}
 
 }  // namespace berth::host_agent

@@ -12,11 +12,15 @@
 #include <vector>
 
 #include "agent_protocol/hashes.hpp"
+#include "host_agent/core/slot_group.hpp"
 #include "host_agent/core/tool.hpp"
 #include "host_agent/job/job_record.hpp"
 #include "host_agent/program/commands.hpp"
+#include "host_agent/program/control.hpp"
 #include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/equipment.hpp"
+#include "host_agent/program/slot_disk.hpp"
+#include "host_agent/program/slots.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -84,6 +88,8 @@ void take_lock(StateFolder& state) {
             return state.lock();
         } catch (const StateLost&) {
             if (std::chrono::steady_clock::now() > until) throw;
+            // That of a slot would be started again: not before its folder is ours.
+            ask_agent(state.control_path(), "end");
         }
         std::this_thread::sleep_for(200ms);
     }
@@ -133,26 +139,67 @@ void remove_traces(StateFolder& state, const Settings& settings) {
     for (const auto& entry : files::directory_iterator(state.folder()))
         if (entry.path().filename() != "identity.json") files::remove_all(entry.path());
     files::remove(state.folder() + "/identity.json");
+    if (settings.share) {
+        SlotGroup(state.folder()).remove();
+        SlotDisk(state.folder()).remove();
+    }
     files::remove(state.folder());
     agent_protocol::sync_folder(files::path(state.folder()).parent_path().string());
 }
 
-int leave(const Options& options) {
+namespace {
+
+void stop_service() { run_tool({.arguments = {"systemctl", "disable", "--now", service}}); }
+
+int leave_machine(const Options& options) {
     StateFolder state(options.state);
     Identity identity = enrolled_identity(state);
+    const bool is_slot = !options.computer.empty();
     const bool by_service = is_packaged(state) && has_systemd();
-    if (!by_service) state.lock();
+    if (!by_service && !is_slot) state.lock();
     refuse_while_rented(state);
     const bool was_known = end_enrollment(identity);
-    if (by_service) {
-        run_tool({.arguments = {"systemctl", "disable", "--now", service}});
-        take_lock(state);
-    }
+    if (by_service) stop_service();
+    if (by_service || is_slot) take_lock(state);
     remove_traces(state, identity.settings);
     fmt::print("{}\n", was_known ? "left: the machine's key is dead"
                                  : "the server did not know this machine any more; it is forgotten "
                                    "here");
     return 0;
+}
+
+// What the slots had in common goes with the last of them.
+int leave_all(const Options& options, const Slots& slots) {
+    StateFolder state(options.state);
+    const bool by_service = is_packaged(state) && has_systemd();
+    if (!by_service) state.lock();
+    std::vector<Options> enrolled;
+    for (const Slot& slot : slots.slots.value) {
+        Options own = options;
+        own.slot = slot.name.value;
+        own = in_slot(own, Disk::as_it_is);
+        const StateFolder folder(own.state);
+        if (const auto identity = folder.identity(); !identity || !identity->machine_id) continue;
+        refuse_while_rented(folder);
+        enrolled.push_back(std::move(own));
+    }
+    for (const Options& own : enrolled) leave_machine(own);
+    if (by_service) stop_service();
+    if (by_service) take_lock(state);
+    for (const Slot& slot : slots.slots.value)
+        SlotDisk(slot_folder(options.state, slot.name.value)).remove();
+    Settings without_jobs;  // none was the computer's own
+    without_jobs.runtime = "process";
+    remove_traces(state, without_jobs);
+    return 0;
+}
+
+}  // namespace
+
+int leave(const Options& options) {
+    const auto slots = find_slots(options.state);
+    if (slots && options.slot.empty()) return leave_all(options, *slots);
+    return leave_machine(in_slot(options, Disk::as_it_is));
 }
 
 }  // namespace berth::host_agent

@@ -13,6 +13,7 @@
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_listener.hpp"
 #include "host_agent/program/commands.hpp"
+#include "host_agent/program/slots.hpp"
 #include "host_agent/runtimes/shim.hpp"
 #include "host_agent/runtimes/toy_engine.hpp"
 
@@ -26,6 +27,8 @@ constexpr int exit_bad_options = 2;
 void add_state(CLI::App& command, Options& options) {
     command.add_option("--state", options.state,
                        "folder of identity, counters and jobs [" + options.state + "]");
+    command.add_option("--slot", options.slot,
+                       "of a computer that is sold in slots (slots.json in that folder): which");
 }
 
 void add_host(CLI::App& command, Options& options) {
@@ -118,51 +121,65 @@ void add_inner(CLI::App& program, Inner& inner, std::function<int()>& chosen) {
     entering->callback([&] { chosen = [&]() -> int { ::_exit(enter_by_ssh(inner.socket)); }; });
 }
 
-int run_program(int count, char** words) {
-    Options options;
-    std::function<int()> chosen;
-    CLI::App program("The Berth host agent: rents out this machine's GPUs.", "berth-agent");
-    program.require_subcommand(1);
-    program.set_version_flag("--version", berth::name_and_version("berth-agent"));
-    const auto add = [&](const char* name, const char* help, int (*command)(const Options&)) {
-        CLI::App* const sub = program.add_subcommand(name, help);
-        add_state(*sub, options);
-        sub->callback([&chosen, &options, command] {
-            chosen = [&options, command] { return command(options); };
-        });
-        return sub;
+// What was typed is carried out once all of it was read.
+using Chosen = std::function<int()>;
+
+// Told of all that was typed, as what is for a whole computer is.
+CLI::App* add_whole(CLI::App& program, Options& options, Chosen& chosen, const char* name,
+                    const char* help, const std::function<int(const Options&)>& command) {
+    CLI::App* const sub = program.add_subcommand(name, help);
+    add_state(*sub, options);
+    sub->callback([&chosen, &options, command] {
+        chosen = [&options, command] { return command(options); };
+    });
+    return sub;
+}
+
+void add_commands(CLI::App& program, Options& options, Chosen& chosen) {
+    const auto add_all = [&](const char* name, const char* help, int (*command)(const Options&)) {
+        return add_whole(program, options, chosen, name, help, command);
     };
-    CLI::App* const enrolling = add("enroll", "make this machine known to a server", enroll);
+    // Of one machine: the computer, or the slot that is named.
+    const auto add = [&](const char* name, const char* help, int (*command)(const Options&),
+                         Disk disk = Disk::as_it_is) {
+        return add_whole(
+            program, options, chosen, name, help,
+            [command, disk](const Options& given) { return command(in_slot(given, disk)); });
+    };
+    CLI::App* const enrolling =
+        add("enroll", "make this machine known to a server", enroll, Disk::made);
     enrolling->add_option("--server", options.server, "its address, https")->required();
     enrolling->add_option("--token-file", options.token_file,
                           "file with the enrollment token; - is standard input. Without it: "
                           "BERTH_ENROLL_TOKEN, else standard input");
     add_host(*enrolling, options);
-    CLI::App* const running = add("run", "serve jobs until told to end", run);
+    CLI::App* const running = add_all("run", "serve jobs until told to end", run);
     add_host(*running, options);
     add_policy(*running, options);
     running->add_option("--clock-file", options.clock_file,
                         "for development: the clock of a simulated server");
-    add("status", "tell how it stands: rented or not, earned, cards, what to do", status);
-    CLI::App* const reading = add("logs", "show what the agent logged, by journalctl", logs);
+    add_all("status", "tell how it stands: rented or not, earned, cards, what to do", status);
+    CLI::App* const reading = add_all("logs", "show what the agent logged, by journalctl", logs);
     reading->add_option("--lines", options.lines, "how many of the last lines [100]")
         ->check(CLI::Range(1, 1'000'000));
     reading->add_flag("--follow,-f", options.follow, "go on with what comes");
     add("drain", "take no other rental; one that runs goes on", drain);
     add("preempt", "give the running job notice", preempt)
         ->add_option("--reason", options.reason, "for the renter");
-    CLI::App* const examining = add("doctor", "tell what is missing on this host", doctor);
+    CLI::App* const examining =
+        add("doctor", "tell what is missing on this host", doctor, Disk::made);
     examining->add_option("--server", options.server, "also whether this server can be reached");
     add_host(*examining, options);
     add_policy(*examining, options);
-    add("leave", "end this machine's enrollment and remove all that the agent has here", leave);
+    add_all("leave", "end this machine's enrollment and remove all that the agent has here", leave);
     CLI::App* const testing =
-        add("test", "take the machine test as far as it goes without a server", test_machine);
+        add("test", "take the machine test as far as it goes without a server", test_machine,
+            Disk::made);
     testing->add_option("--server", options.server, "whose network jobs are to reach");
     add_host(*testing, options);
     CLI::App* const preparing =
         add("setup", "look at this host, test it, enroll it, start the agent, wait for the listing",
-            setup);
+            setup, Disk::made);
     preparing->add_option("--server", options.server, "its address, https")->required();
     preparing->add_option("--token-file", options.token_file,
                           "file with the enrollment token; - is standard input. Without it: "
@@ -172,7 +189,16 @@ int run_program(int count, char** words) {
     add_policy(*preparing, options);
     add("mend-fence", "take the server's fence in place of ours, when the two are too far apart",
         mend_fence);
+}
 
+int run_program(int count, char** words) {
+    Options options;
+    options.words.assign(words, words + count);
+    Chosen chosen;
+    CLI::App program("The Berth host agent: rents out this machine's GPUs.", "berth-agent");
+    program.require_subcommand(1);
+    program.set_version_flag("--version", berth::name_and_version("berth-agent"));
+    add_commands(program, options, chosen);
     std::int64_t port = 0;
     std::string key_file;
     CLI::App* const toy = program.add_subcommand(

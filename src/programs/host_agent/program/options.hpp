@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "host_agent/core/policy.hpp"
+#include "host_agent/core/share.hpp"
 
 namespace berth::host_agent {
 
@@ -17,6 +19,10 @@ struct Ports {
 // What was left out is as it was told at enrollment.
 struct Options {
     std::string state = "/var/lib/berth-agent";
+    std::string slot;      // one of several machines of this computer
+    std::string computer;  // of a slot: the folder of its computer, in place of which `state` is
+    std::optional<Share> share;
+    std::vector<std::string> words;  // all that was typed
     std::string server;
     std::string token_file;  // "-": standard input
     std::optional<std::string> mode;

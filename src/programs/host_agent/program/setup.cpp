@@ -96,11 +96,16 @@ bool agent_runs(const StateFolder& state) {
     return ask_agent(state.control_path(), "status").has_value();
 }
 
+std::string computer_of(const Options& options) {
+    return std::filesystem::absolute(options.computer.empty() ? options.state : options.computer)
+        .string();
+}
+
 // Whether it runs, or will in a moment.
 bool start_agent(const Options& options, const StateFolder& state) {
     if (agent_runs(state)) return true;
     const bool by_service = !options.no_start && std::filesystem::exists("/run/systemd/system") &&
-                            state.folder() == "/var/lib/berth-agent";
+                            computer_of(options) == "/var/lib/berth-agent";
     if (by_service) {
         run_tool_or_throw({.arguments = {"systemctl", "enable", "--now", "berth-agent.service"}});
         return true;
@@ -108,7 +113,7 @@ bool start_agent(const Options& options, const StateFolder& state) {
     say(
         fmt::format("start the agent, and run this again to see it listed:\n  berth-agent run "
                     "--state {}\n",
-                    state.folder()));
+                    computer_of(options)));
     return false;
 }
 

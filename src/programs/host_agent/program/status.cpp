@@ -15,6 +15,8 @@
 #include "host_agent/program/control.hpp"
 #include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/equipment.hpp"
+#include "host_agent/program/settings_of.hpp"
+#include "host_agent/program/slots.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -137,7 +139,9 @@ std::string cards_in_words(const gpu::Inventory& inventory,
     return inventory.gpus.empty() ? "\nno card is there\n" : text;
 }
 
-int status(const Options& options) {
+namespace {
+
+int status_of_machine(const Options& options) {
     const StateFolder state(options.state);
     const auto said = ask_agent(state.control_path(), "status");
     const Identity identity = enrolled_identity(state);
@@ -151,11 +155,31 @@ int status(const Options& options) {
     const ToldStanding told = ask_standing(state);
     text += "\n" + (told.standing ? standing_in_words(*told.standing)
                                   : row("standing", "unknown: " + told.trouble));
-    const auto cards = make_gpus(state, identity.settings);
+    const auto cards = make_gpus(state, settings_of(options, identity.settings));
     text += cards_in_words(cards->inventory(), cards->telemetry());
     if (told.standing) text += findings_in_words(*told.standing);
     fmt::print("{}", text);
     return said ? 0 : 3;
+}
+
+}  // namespace
+
+int status(const Options& options) {
+    const auto slots = find_slots(options.state);
+    if (!slots || !options.slot.empty()) return status_of_machine(in_slot(options, Disk::as_it_is));
+    int worst = 0;
+    for (const Slot& slot : slots->slots.value) {
+        fmt::print("{}slot {}\n", &slot == slots->slots.value.data() ? "" : "\n", slot.name.value);
+        Options own = options;
+        own.slot = slot.name.value;
+        try {
+            worst = std::max(worst, status_of_machine(in_slot(own, Disk::as_it_is)));
+        } catch (const std::exception& error) {
+            fmt::print("{}\n", error.what());
+            worst = std::max(worst, 3);
+        }
+    }
+    return worst;
 }
 
 int drain(const Options& options) {
@@ -177,9 +201,13 @@ int drain(const Options& options) {
 }
 
 int logs(const Options& options) {
+    const auto mark_of = [](const std::string& slot) {
+        return fmt::format(R"("slot":"{}")", slot);  // in what the agents of slots log
+    };
     std::vector<std::string> words{"journalctl", "--unit", "berth-agent", "--lines",
                                    std::to_string(options.lines)};
     if (options.follow) words.emplace_back("--follow");
+    if (!options.slot.empty()) words.insert(words.end(), {"--grep", mark_of(options.slot)});
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

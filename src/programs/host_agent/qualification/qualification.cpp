@@ -76,7 +76,7 @@ void measure_host(const LocalParts& parts, const agent_protocol::TestLimits& lim
         said.measurements.disk_bytes = wire::Decimal{disk->free_bytes};
     }
     said.checks.value.push_back(std::move(free));
-    const auto ram = ram_bytes();
+    const auto ram = ram_bytes(parts.settings);
     Check memory = check("ram", ram && *ram >= limits.min_ram_bytes.value,
                          ram ? fmt::format("{} GB of memory.", *ram / 1'000'000'000)
                              : "The memory could not be asked.",
@@ -86,7 +86,7 @@ void measure_host(const LocalParts& parts, const agent_protocol::TestLimits& lim
         said.measurements.ram_bytes = wire::Decimal{*ram};
     }
     said.checks.value.push_back(std::move(memory));
-    said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores()});
+    said.measurements.cpu_cores.emplace(wire::Integer<1, 65536>{cpu_cores(parts.settings)});
 }
 
 Check profile_check(const LocalParts& parts) {

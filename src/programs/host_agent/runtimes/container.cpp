@@ -165,6 +165,7 @@ Started PodmanRuntime::start(const Workload& workload) {
         }();
         make_ready(workload, network);
         const Inspected made = launch(workload, network);
+        keep_to_share(made, network);
         {
             const std::lock_guard lock(mutex_);
             known_[workload.job] = made;
@@ -204,13 +205,20 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
     if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
     guarded.leaves_by_loopback = workload.is_by_gate;
     guarded.host_users.push_back(front_user());  // who passes requests on
+    guarded.leaving_max = bytes_per_second(options_.network_mbit);
     Guard(workload.job).put(guarded);
 }
 
-// In a folder of its own: there a file named `oom` tells of memory that ran out.
+// Where podman works: there a file named `oom` tells of memory that ran out. What it starts for all
+// containers of the host stays there when the job is over, and would keep the disk of its slot.
+std::string PodmanRuntime::podman_folder(const Workload& workload) const {
+    return options_.group ? options_.run + "/jobs/" + to_string(workload.job)
+                          : workload.folder + "/podman";
+}
+
 PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                                                const JobNetwork& network) {
-    const std::string folder = workload.folder + "/podman";
+    const std::string folder = podman_folder(workload);
     std::filesystem::create_directories(folder);
     std::filesystem::create_directories(workload.folder + "/notice");
     std::vector<std::string> arguments = podman({});
@@ -227,7 +235,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
                           .pid_file = folder + "/pid",
                           .devices = cards_.names_for(workload.gpus),
                           .init_program = options_.inside_program,
-                          .image_is_folder = workload.image.starts_with(profile_folder())});
+                          .image_is_folder = workload.image.starts_with(profile_folder()),
+                          .group = options_.group ? options_.group->parent() : ""});
     arguments.insert(arguments.end(), profile.begin(), profile.end());
     const ToolOutcome outcome = run_tool({.arguments = std::move(arguments), .folder = folder});
     if (outcome.good()) {
@@ -280,7 +289,8 @@ std::optional<std::string> PodmanRuntime::open_ssh(const Workload& workload,
                    .name_server = network.gateway,
                    .work = Volume(workload.folder).path(),
                    .container = running ? running->id : "",
-                   .process = running ? running->pid : 0};
+                   .process = running ? running->pid : 0,
+                   .group = options_.group ? options_.group->name() : ""};
     if (const auto open = door_of(workload); open && open->stays_open(place))
         return open->fingerprint();
     auto door = std::make_shared<SshDoor>(std::move(place),
@@ -373,7 +383,7 @@ std::optional<PodmanRuntime::Inspected> PodmanRuntime::inspect(const Workload& w
         if (finished_ns > 0 && ago.count() >= 0) seen.ended_ago = ago;
     }
     seen.out_of_memory =
-        killed == "true" || std::filesystem::exists(workload.folder + "/podman/oom");
+        killed == "true" || std::filesystem::exists(podman_folder(workload) + "/oom");
     return seen;
 }
 
@@ -453,9 +463,11 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
         const std::lock_guard lock(mutex_);
         if (!shaped_.insert(workload.job).second) return;
     }
+    const std::int64_t mbit =
+        options_.network_mbit == 0 ? shaped_mbit : std::min(shaped_mbit, options_.network_mbit);
     try {
-        slow_down(pid);
-        Guard(workload.job).slow_down(shaped_mbit * 1'000'000 / 8);
+        slow_down(pid, mbit);
+        Guard(workload.job).slow_down(bytes_per_second(mbit));
         log(Level::info, "job_shaped", {{"job", to_string(workload.job)}, {"sent", sent_bytes}});
     } catch (const std::exception& error) {
         log(Level::error, "job_not_shaped",
@@ -463,6 +475,23 @@ void PodmanRuntime::shape(const Workload& workload, pid_t pid, std::int64_t sent
         const std::lock_guard lock(mutex_);
         shaped_.erase(workload.job);  // tried again with the next look
     }
+}
+
+// A job that has the line to itself would leave nothing of it to the slots beside its own.
+void PodmanRuntime::keep_to_share(const Inspected& made, const JobNetwork& network) const {
+    if (options_.network_mbit == 0) return;
+    try {
+        slow_down(made.pid, options_.network_mbit);
+        slow_down_bridge(network.bridge, options_.network_mbit);
+    } catch (const std::exception&) {
+        if (is_alive(made.pid, made.id)) throw;  // else it is over, and its network with it
+    }
+}
+
+// For programs that work beside the containers of a slot, as whoever unpacks its images.
+std::function<void(pid_t)> PodmanRuntime::counting_in() const {
+    if (!options_.group) return {};
+    return [group = *options_.group](pid_t process) { group.take_in(process); };
 }
 
 std::string PodmanRuntime::log_tail(const Workload& workload, std::size_t bytes_max) {
@@ -514,6 +543,7 @@ void PodmanRuntime::clean(const Workload& workload) {
     if (workload.kind == JobKind::custom && !workload.image.empty()) remove_image(workload.image);
     for (const char* each : {"/podman", "/pull", "/log"})
         std::filesystem::remove_all(workload.folder + each);
+    std::filesystem::remove_all(podman_folder(workload));
     if (inspect(workload)) throw std::runtime_error("the container is still there");
 }
 

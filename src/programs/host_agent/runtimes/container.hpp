@@ -12,6 +12,7 @@
 
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/core/runtime.hpp"
+#include "host_agent/core/slot_group.hpp"
 #include "host_agent/runtimes/card_specification.hpp"
 #include "host_agent/runtimes/container_network.hpp"
 #include "host_agent/runtimes/image_store.hpp"
@@ -34,6 +35,10 @@ struct PodmanOptions {
     std::int64_t floor_bytes = 0;
     Hub hub{};                  // where weights of open models come from
     bool is_simulated = false;  // its cards are
+    // Of a slot: what its containers and what runs beside them are counted in, and its share of the
+    // line, each way; none and 0 for a whole computer.
+    std::optional<SlotGroup> group{};
+    std::int64_t network_mbit = 0;
 };
 
 // Debian's names of the packages that this host lacks before it can run containers.
@@ -78,6 +83,7 @@ private:
 
     std::string login_file() const { return options_.run + "/no-logins.json"; }
     std::string profile_folder() const { return options_.state + "/profile-"; }
+    std::string podman_folder(const Workload& workload) const;
     std::vector<std::string> podman(std::initializer_list<std::string> words) const;
     bool is_absent(const std::string& container) const;
     // Empty when there is no container; NotKnown when podman does not say.
@@ -95,6 +101,8 @@ private:
     std::shared_ptr<SshDoor> door_of(const Workload& workload);
     std::optional<std::int64_t> egress(const Workload& workload);
     void shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes);
+    void keep_to_share(const Inspected& made, const JobNetwork& network) const;
+    std::function<void(pid_t)> counting_in() const;
     void remove_secrets(const Workload& workload) const;
     void know_images();
     void pull(const Workload& workload, const Patience& patience,

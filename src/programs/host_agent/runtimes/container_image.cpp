@@ -66,7 +66,8 @@ std::optional<std::int64_t> total_bytes(const PullNetwork& network, const Pull& 
         network.run({.arguments = {"skopeo", "inspect", "--raw", "--authfile", pull.login_file,
                                    "docker://" + pull.image},
                      .until = patience.until,
-                     .cancelled = &patience.cancelled});
+                     .cancelled = &patience.cancelled,
+                     .begun = pull.begun});
     if (!outcome.good()) return {};
     try {
         std::int64_t sum = 0;
@@ -163,7 +164,10 @@ class Pulling {
 public:
     Pulling(const Pull& pull, const Patience& patience,
             const std::function<void(const Progress&)>& told)
-        : pull_(pull), patience_(patience), told_(told), network_(pull.registries) {}
+        : pull_(pull),
+          patience_(patience),
+          told_(told),
+          network_(pull.registries, pull.network_mbit) {}
 
     void run() {
         progress_ = {.done_bytes = 0, .total_bytes = total_bytes(network_, pull_, patience_)};
@@ -186,7 +190,8 @@ private:
                           .environment = {{"TMPDIR", pull_.folder}},
                           .until = patience_.until,
                           .cancelled = &ends_,
-                          .meanwhile = [this] { look(); }});
+                          .meanwhile = [this] { look(); },
+                          .begun = pull_.begun});
         if (is_too_large_) throw ImageTooLarge();
         if (is_full_) give_up("DISK_FULL");
         if (outcome.good()) {

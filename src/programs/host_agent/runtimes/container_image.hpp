@@ -23,6 +23,8 @@ struct Pull {
     // A pull ends where the disk has less than this left, or more than that came.
     std::int64_t floor_bytes = 0;
     std::int64_t image_bytes_max = std::int64_t{1} << 48;
+    std::int64_t network_mbit = 0;          // of the line that it may take; 0: all
+    std::function<void(pid_t)> begun = {};  // for each program that fetches or unpacks
 };
 
 // DISK_FULL, and no room that others make would help: it is larger than all images may be.

@@ -102,6 +102,7 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         "--log-driver=k8s-file", "--log-opt=path=" + launch.log_file, "--log-opt=max-size=4mb",
         "--pidfile=" + launch.pid_file, "--network=" + launch.network.name,
         "--ip=" + launch.network.address};
+    if (!launch.group.empty()) out.push_back("--cgroup-parent=" + launch.group);
     for (const Serve& serve : workload.serves)
         add(out, {"--publish", fmt::format("127.0.0.1:{}:{}/tcp", serve.local_port, serve.port)});
     for (const std::string& device : launch.devices) add(out, {"--device", device});

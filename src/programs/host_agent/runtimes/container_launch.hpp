@@ -22,6 +22,7 @@ struct ContainerLaunch {
     std::vector<std::string> devices = {};  // as podman calls the cards
     std::string init_program;               // berth-inside, for workloads that have an init
     bool image_is_folder = false;
+    std::string group = {};  // the cgroup that the container's is made in; empty: podman's own
 };
 
 std::string container_name(JobId job);

@@ -67,7 +67,9 @@ void PodmanRuntime::pull(const Workload& workload, const Patience& patience,
                       .login_file = login_file(),
                       .registries = options_.registries,
                       .floor_bytes = options_.floor_bytes + workload.limits.work_bytes,
-                      .image_bytes_max = options_.store_bytes};
+                      .image_bytes_max = options_.store_bytes,
+                      .network_mbit = options_.network_mbit,
+                      .begun = counting_in()};
     for (std::int64_t more = first_room_bytes;; more *= 2) {
         try {
             return pull_image(wanted, patience, told);
@@ -112,7 +114,8 @@ void PodmanRuntime::keep_weights(const Workload& workload, const Patience& patie
         const std::int64_t bytes =
             weights_.fetch(*name,
                            {.bytes_max = options_.store_bytes,
-                            .floor_bytes = options_.floor_bytes + workload.limits.work_bytes},
+                            .floor_bytes = options_.floor_bytes + workload.limits.work_bytes,
+                            .network_mbit = options_.network_mbit},
                            options_.registries, patience, told);
         images_.note({key, {bytes}, SystemClock().now()});
         for (const std::string& old : images_.too_many(needed_by(workload))) remove_image(old);

@@ -25,6 +25,13 @@ constexpr std::string_view closed_addresses =
 
 constexpr std::int64_t burst_bytes = 64 * 1024;
 
+// What comes too fast is dropped, and TCP sends it again.
+std::string bound(std::int64_t bytes_per_second) {
+    if (bytes_per_second == 0) return "";
+    return fmt::format("limit rate over {} bytes/second burst {} bytes drop", bytes_per_second,
+                       std::max(burst_bytes, bytes_per_second / 100));
+}
+
 }  // namespace
 
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
@@ -61,6 +68,7 @@ table inet {table} {{
     counter name egress accept
   }}
   chain leaving {{
+    {bound}
     counter name egress
   }}
   chain to_host {{
@@ -94,7 +102,8 @@ table inet {table} {{
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
         fmt::arg("closed", closed), fmt::arg("leaving", leaving),
-        fmt::arg("users", fmt::join(users, ", ")), fmt::arg("open", network.connections.open_max),
+        fmt::arg("bound", bound(network.leaving_max)), fmt::arg("users", fmt::join(users, ", ")),
+        fmt::arg("open", network.connections.open_max),
         fmt::arg("new_per_second", network.connections.new_per_second_max),
         fmt::arg("new_at_once", network.connections.new_at_once_max));
 }
@@ -117,10 +126,10 @@ void Guard::slow_down(std::int64_t bytes_per_second) {
                        .input = fmt::format(
                            R"(add chain inet {0} leaving
 flush chain inet {0} leaving
-add rule inet {0} leaving limit rate over {1} bytes/second burst {2} bytes drop
+add rule inet {0} leaving {1}
 add rule inet {0} leaving counter name egress
 )",
-                           table_, bytes_per_second, burst_bytes)});
+                           table_, bound(bytes_per_second))});
 }
 
 std::optional<std::int64_t> Guard::egress_bytes() const {

@@ -36,6 +36,8 @@ struct GuardedNetwork {
     // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".
     std::vector<std::string> neighbours;
     ConnectionLimits connections{};
+    // How fast what leaves by the ports of the host goes at most, in bytes a second; 0: no bound.
+    std::int64_t leaving_max = 0;
 };
 
 class Guard {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -148,20 +149,27 @@ Descriptor dial_address(const std::string& address, const std::string& port, int
     return failed == 0 ? std::move(peer) : Descriptor{};
 }
 
-// What has come from one side goes to the other; false when that one has no more to say, or the
-// other does not listen.
-bool pass_piece(int from, int to, int ending) {
+// What has come from one side goes to the other; gives how much it was: nothing when that one has
+// no more to say, or the other does not listen.
+std::optional<std::size_t> pass_piece(int from, int to, int ending) {
     std::array<char, piece_bytes> buffer;
     const ssize_t count = ::recv(from, buffer.data(), buffer.size(), 0);
-    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (count <= 0) return false;
-    return send_all(to, {buffer.data(), static_cast<std::size_t>(count)}, ending);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    if (count <= 0) return std::nullopt;
+    const auto size = static_cast<std::size_t>(count);
+    return send_all(to, {buffer.data(), size}, ending) ? std::optional(size) : std::nullopt;
 }
 
 // Until both have said all, nobody says anything for long, or it is time to end.
-void pass_on(int first, int second, int ending) {
+void pass_on(int first, int second, int ending, const std::function<void(std::size_t)>& passed) {
     bool first_speaks = true;
     bool second_speaks = true;
+    const auto pass = [&](int from, int to, bool& speaks) {
+        const auto bytes = pass_piece(from, to, ending);
+        if (bytes) return passed(*bytes);
+        speaks = false;
+        ::shutdown(to, SHUT_WR);
+    };
     while (first_speaks || second_speaks) {
         std::array<pollfd, 3> watched{{{first_speaks ? first : -1, POLLIN, 0},
                                        {second_speaks ? second : -1, POLLIN, 0},
@@ -169,14 +177,8 @@ void pass_on(int first, int second, int ending) {
         const int ready = ::poll(watched.data(), watched.size(), silence_max_ms);
         if (ready < 0 && errno == EINTR) continue;
         if (ready <= 0 || watched[2].revents != 0) return;
-        if (watched[0].revents != 0 && !pass_piece(first, second, ending)) {
-            first_speaks = false;
-            ::shutdown(second, SHUT_WR);
-        }
-        if (watched[1].revents != 0 && !pass_piece(second, first, ending)) {
-            second_speaks = false;
-            ::shutdown(first, SHUT_WR);
-        }
+        if (watched[0].revents != 0) pass(first, second, first_speaks);
+        if (watched[1].revents != 0) pass(second, first, second_speaks);
     }
 }
 
@@ -228,8 +230,8 @@ struct PullNetwork::Passage {
     }
 };
 
-PullNetwork::PullNetwork(PinnedRegistries registries)
-    : registries_(std::move(registries)), ending_(::eventfd(0, EFD_CLOEXEC)) {
+PullNetwork::PullNetwork(PinnedRegistries registries, std::int64_t mbit)
+    : registries_(std::move(registries)), mbit_(mbit), ending_(::eventfd(0, EFD_CLOEXEC)) {
     // The namespace is made by a thread that ends: ours stays where it is.
     std::async(std::launch::async, [this] { make_house(); }).get();
     accepting_ = std::thread([this] { accept_all(); });
@@ -293,7 +295,23 @@ void PullNetwork::accept_all() {
     }
 }
 
-void PullNetwork::serve(Passage& passage) const {
+// Waits until what was passed on, by all passages together, would have come at the pace that there
+// is. What is not read meanwhile waits at the other end.
+void PullNetwork::keep_pace(std::size_t bytes) {
+    if (mbit_ == 0) return;
+    const auto takes = std::chrono::microseconds(static_cast<std::int64_t>(bytes) * 8 / mbit_);
+    const auto now = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point until;
+    {
+        const std::lock_guard lock(pace_mutex_);
+        until = paced_until_ = std::max(paced_until_, now) + takes;
+    }
+    pollfd ending{ending_.number(), POLLIN, 0};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(until - now).count();
+    if (ms > 0) ::poll(&ending, 1, static_cast<int>(ms));
+}
+
+void PullNetwork::serve(Passage& passage) {
     const int client = passage.client.number();
     const int ending = ending_.number();
     const auto refuse = [&](std::string_view status) {
@@ -311,7 +329,7 @@ void PullNetwork::serve(Passage& passage) const {
         return refuse("403 Forbidden");
     }
     if (send_all(client, "HTTP/1.1 200 OK\r\n\r\n", ending))
-        pass_on(client, registry.number(), ending);
+        pass_on(client, registry.number(), ending, [this](std::size_t bytes) { keep_pace(bytes); });
 }
 
 // The address that was judged is the one that is dialled.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <list>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -27,8 +28,9 @@ PinnedRegistries parse_registries(const std::string& text);
 
 class PullNetwork {
 public:
-    // Throws std::runtime_error where no namespace can be made.
-    explicit PullNetwork(PinnedRegistries registries);
+    // `mbit` is how much of the line it may take; 0: all. Throws std::runtime_error where no
+    // namespace can be made.
+    explicit PullNetwork(PinnedRegistries registries, std::int64_t mbit = 0);
     ~PullNetwork();
     PullNetwork(const PullNetwork&) = delete;
     PullNetwork& operator=(const PullNetwork&) = delete;
@@ -41,14 +43,18 @@ private:
     void make_house();
     void accept_all();
     void collect();
-    void serve(Passage& passage) const;
+    void serve(Passage& passage);
+    void keep_pace(std::size_t bytes);
     Descriptor dial(const std::string& host, const std::string& port) const;
 
     const PinnedRegistries registries_;
-    Descriptor house_;             // the namespace
-    Descriptor listener_;          // on its loopback
-    Descriptor ending_;            // readable once this ends
-    std::list<Passage> passages_;  // of the accepting thread alone
+    const std::int64_t mbit_;
+    std::mutex pace_mutex_;
+    std::chrono::steady_clock::time_point paced_until_;  // all that was passed on was in time
+    Descriptor house_;                                   // the namespace
+    Descriptor listener_;                                // on its loopback
+    Descriptor ending_;                                  // readable once this ends
+    std::list<Passage> passages_;                        // of the accepting thread alone
     std::thread accepting_;
 };
 

@@ -51,32 +51,7 @@ bool is_reserved(int file, std::int64_t bytes) {
     if (failed == 0) return true;
     errno = failed;
     if (failed == ENOSPC || failed == EFBIG || failed == EDQUOT) return false;
-    throw failure("the work volume cannot be made");
-}
-
-// The kernel frees the loop device by itself with its last user: after the mount, or when we die
-// before there is one.
-void mount_by_loop(const std::string& file, const std::string& path) {
-    const File control("/dev/loop-control", O_RDWR);
-    const File backing(file, O_RDWR);
-    for (int tries = 0; tries < loop_tries_max; ++tries) {
-        const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
-        if (number < 0) throw failure("no loop device is free");
-        const std::string device = fmt::format("/dev/loop{}", number);
-        const File loop(device, O_RDWR);
-        loop_config config{};
-        config.fd = static_cast<__u32>(backing.get());
-        config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
-        if (::ioctl(loop.get(), LOOP_CONFIGURE, &config) != 0) {
-            if (errno == EBUSY) continue;  // somebody else was quicker
-            throw failure("the loop device cannot be set up");
-        }
-        if (::mount(device.c_str(), path.c_str(), "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
-                    "noinit_itable") != 0)
-            throw failure("the work volume cannot be mounted");
-        return;
-    }
-    throw std::runtime_error("no loop device is free");
+    throw failure("a volume cannot be made");
 }
 
 std::int64_t overwrite(const std::string& path) {
@@ -134,37 +109,70 @@ void wait_until_unused(const std::string& path) {
 
 }  // namespace
 
+// The kernel frees the loop device by itself with its last user: after the mount, or when we die
+// before there is one.
+void mount_filesystem(const std::string& file, const std::string& path) {
+    const File control("/dev/loop-control", O_RDWR);
+    const File backing(file, O_RDWR);
+    for (int tries = 0; tries < loop_tries_max; ++tries) {
+        const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
+        if (number < 0) throw failure("no loop device is free");
+        const std::string device = fmt::format("/dev/loop{}", number);
+        const File loop(device, O_RDWR);
+        loop_config config{};
+        config.fd = static_cast<__u32>(backing.get());
+        config.info.lo_flags = LO_FLAGS_AUTOCLEAR;
+        if (::ioctl(loop.get(), LOOP_CONFIGURE, &config) != 0) {
+            if (errno == EBUSY) continue;  // somebody else was quicker
+            throw failure("the loop device cannot be set up");
+        }
+        if (::mount(device.c_str(), path.c_str(), "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
+                    "noinit_itable") != 0)
+            throw failure("a volume cannot be mounted");
+        return;
+    }
+    throw std::runtime_error("no loop device is free");
+}
+
+bool make_filesystem(const std::string& file, std::int64_t bytes, int owner) {
+    {
+        const File made(file, O_RDWR | O_CREAT | O_EXCL);
+        if (!is_reserved(made.get(), bytes)) return false;
+    }
+    run_tool_or_throw(
+        {.arguments = {"mkfs.ext4", "-q", "-F", "-m0", "-E",
+                       fmt::format("root_owner={0}:{0},lazy_itable_init=1,nodiscard", owner),
+                       file}});
+    return true;
+}
+
+bool is_mount(const std::string& path) {
+    struct stat own {};
+    struct stat above {};
+    return ::stat(path.c_str(), &own) == 0 && ::stat((path + "/..").c_str(), &above) == 0 &&
+           own.st_dev != above.st_dev;
+}
+
 Volume::Volume(std::string folder) : file_(folder + "/volume"), path_(folder + "/work") {}
 
 void Volume::make(std::int64_t bytes) {
     clean();
     std::filesystem::create_directories(path_);
-    {
-        const File file(file_, O_RDWR | O_CREAT | O_EXCL);
-        if (!is_reserved(file.get(), bytes))
-            throw RuntimeError("DISK_FULL",
-                               "the host has not enough disk for the work volume of this job");
-    }
-    run_tool_or_throw(
-        {.arguments = {"mkfs.ext4", "-q", "-F", "-m0", "-E",
-                       "root_owner=10001:10001,lazy_itable_init=1,nodiscard", file_}});
-    mount_by_loop(file_, path_);
+    if (!make_filesystem(file_, bytes, workload_user))
+        throw RuntimeError("DISK_FULL",
+                           "the host has not enough disk for the work volume of this job");
+    mount_filesystem(file_, path_);
     // mkfs.ext4 makes it, and a renter would take it for a file of his own.
     std::filesystem::remove(path_ + "/lost+found");
 }
 
 void Volume::mount() {
-    if (!is_mounted()) mount_by_loop(file_, path_);
+    if (!is_mounted()) mount_filesystem(file_, path_);
 }
 
 bool Volume::exists() const { return std::filesystem::exists(file_); }
 
-bool Volume::is_mounted() const {
-    struct stat own {};
-    struct stat above {};
-    return ::stat(path_.c_str(), &own) == 0 && ::stat((path_ + "/..").c_str(), &above) == 0 &&
-           own.st_dev != above.st_dev;
-}
+bool Volume::is_mounted() const { return is_mount(path_); }
 
 void Volume::unmount() const {
     const auto until = std::chrono::steady_clock::now() + unmount_max;

@@ -7,6 +7,12 @@
 
 namespace berth::host_agent {
 
+// A filesystem in a file of exactly that size, reserved whole; its root is `owner`'s. False where
+// there is not that much room. Throws std::runtime_error.
+bool make_filesystem(const std::string& file, std::int64_t bytes, int owner);
+void mount_filesystem(const std::string& file, const std::string& path);
+bool is_mount(const std::string& path);
+
 class Volume {
 public:
     // `folder` is the job's; nothing else of it is touched.

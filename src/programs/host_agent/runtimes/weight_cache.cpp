@@ -198,7 +198,7 @@ void WeightCache::tidy() const {
 std::int64_t WeightCache::fetch(const WeightsName& name, const Room& room,
                                 const PinnedRegistries& pinned, const Patience& patience,
                                 const std::function<void(const Progress&)>& told) {
-    const PullNetwork network(pinned);
+    const PullNetwork network(pinned, room.network_mbit);
     // A hub may give more than it told of, and others write to the disk as well.
     const auto get = [&](std::vector<std::string> words, const std::function<bool()>& is_too_much) {
         std::atomic<bool> ends = false;

@@ -48,8 +48,9 @@ public:
     std::string key(const WeightsName& name) const;  // its name in the store
 
     struct Room {
-        std::int64_t bytes_max = 0;    // of one model
-        std::int64_t floor_bytes = 0;  // of the disk that must stay free
+        std::int64_t bytes_max = 0;     // of one model
+        std::int64_t floor_bytes = 0;   // of the disk that must stay free
+        std::int64_t network_mbit = 0;  // of the line that it may take; 0: all
     };
     // Fetches what is missing; gives its bytes. Throws std::runtime_error, and RuntimeError
     // CANCELLED or PULL_TIMEOUT; what is half there is gone then.

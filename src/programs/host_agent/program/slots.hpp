@@ -1,0 +1,53 @@
+// A computer that is sold in slots: several machines under one agent, each with cards that no other
+// has and a share of all else. Which there are its owner writes into `slots.json` of the agent's
+// folder; without that file the computer is one machine.
+#pragma once
+
+#include <vector>
+
+#include "host_agent/core/state_folder.hpp"
+#include "host_agent/program/options.hpp"
+
+namespace berth::host_agent {
+
+struct Slot {
+    wire::Text<1, 16> name;
+    wire::List<wire::Text<1, 128>, 1, agent_protocol::gpus_max> gpus;  // by their uuids
+    wire::Integer<1, 65536> cpus;
+    wire::Integer<1, 1'000'000> memory_gib;
+    wire::Integer<1, 10'000'000> disk_gib;
+    wire::Integer<1, 1'000'000> network_mbit;
+    wire::Text<1, 16> ports;  // as --ports has them
+    std::optional<wire::Integer<256, 4'000'000>> pids;
+};
+BOOST_DESCRIBE_STRUCT(Slot, (), (name, gpus, cpus, memory_gib, disk_gib, network_mbit, ports, pids))
+
+struct Slots {
+    wire::List<Slot, 1, slots_max> slots;
+};
+BOOST_DESCRIBE_STRUCT(Slots, (), (slots))
+
+// What there is to share out.
+struct Computer {
+    std::int64_t cpus = 0;
+    std::int64_t memory_bytes = 0;
+    std::int64_t disk_bytes = 0;
+};
+Computer this_computer(const std::string& folder);
+
+// Throws std::invalid_argument, with the member that is wrong, unless the slots share nothing and
+// are no more together than the computer has. `path` is how the file is called.
+Slots read_slots(const std::string& text, const std::string& path, const Computer& computer);
+
+// Of the agent with this folder; empty where the computer is one machine. Throws
+// std::invalid_argument.
+std::optional<Slots> find_slots(const std::string& folder);
+std::string slot_folder(const std::string& folder, const std::string& slot);
+
+// What is told to a slot: its folder and its share in place of the computer's. Where the computer
+// is one machine nothing is changed. Throws std::invalid_argument when no slot is named and there
+// are some, or the one that is named is not there.
+enum class Disk { made, as_it_is };
+Options in_slot(Options options, Disk disk);
+
+}  // namespace berth::host_agent

@@ -1,0 +1,127 @@
+#include "host_agent/program/supervisor.hpp"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <stdexcept>
+
+#include "base/log.hpp"
+
+namespace berth::host_agent {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+
+constexpr auto start_pause = 2s;     // after one that ended
+constexpr auto trouble_pause = 10s;  // after one that could not be started
+constexpr timespec tick{.tv_sec = 1, .tv_nsec = 0};
+
+bool holds_machine(const std::string& folder) {
+    if (!std::filesystem::exists(folder + "/identity.json")) return false;
+    const auto identity = StateFolder(folder).identity();
+    return identity && identity->machine_id;
+}
+
+class Supervisor {
+public:
+    Supervisor(const Options& options, const Slots& slots) : options_(options) {
+        for (const Slot& slot : slots.slots.value) agents_.push_back({slot.name.value});
+    }
+
+    // Until it is told to end: then the agents are, and what they run goes on without them.
+    void run(const sigset_t& awaited) {
+        for (int number = 0; number != SIGTERM && number != SIGINT;) {
+            for (SlotAgent& agent : agents_) keep(agent);
+            number = ::sigtimedwait(&awaited, nullptr, &tick);
+            bury();
+        }
+        for (const SlotAgent& agent : agents_)
+            if (agent.process != 0) ::kill(agent.process, SIGTERM);
+        for (const SlotAgent& agent : agents_)
+            if (agent.process != 0) ::waitpid(agent.process, nullptr, 0);
+    }
+
+private:
+    struct SlotAgent {
+        std::string slot;
+        pid_t process = 0;
+        steady_clock::time_point not_before{};
+        std::string trouble{};  // told once
+    };
+
+    void keep(SlotAgent& agent) {
+        if (agent.process != 0 || steady_clock::now() < agent.not_before) return;
+        try {
+            Options own = options_;
+            own.slot = agent.slot;
+            if (!holds_machine(in_slot(own, Disk::as_it_is).state)) return;
+            agent.process = start(agent.slot);
+            agent.trouble.clear();
+            log(Level::info, "slot_started", {{"slot", agent.slot}, {"process", agent.process}});
+        } catch (const std::exception& error) {
+            // Of this slot alone: the others go on.
+            agent.not_before = steady_clock::now() + trouble_pause;
+            if (std::exchange(agent.trouble, error.what()) != error.what())
+                log(Level::error, "slot_not_started",
+                    {{"slot", agent.slot}, {"why", error.what()}});
+        }
+    }
+
+    // As this process was started, for one slot. It does not outlive this process, whose next one
+    // would find its folder locked.
+    pid_t start(const std::string& slot) const {
+        std::vector<std::string> words = options_.words;
+        words.insert(words.end(), {"--slot", slot});
+        std::vector<char*> pointers;
+        for (std::string& word : words) pointers.push_back(word.data());
+        pointers.push_back(nullptr);
+        const pid_t parent = ::getpid();
+        const pid_t process = ::fork();
+        if (process < 0) throw std::runtime_error("no process can be made");
+        if (process != 0) return process;
+        sigset_t none;
+        sigemptyset(&none);
+        ::sigprocmask(SIG_SETMASK, &none, nullptr);
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (::getppid() == parent) ::execv("/proc/self/exe", pointers.data());
+        ::_exit(1);
+    }
+
+    void bury() {
+        int status = 0;
+        for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;)
+            for (SlotAgent& agent : agents_) {
+                if (agent.process != ended) continue;
+                agent.process = 0;
+                agent.not_before = steady_clock::now() + start_pause;
+                log(Level::warn, "slot_ended",
+                    {{"slot", agent.slot},
+                     {"status", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
+            }
+    }
+
+    const Options& options_;
+    std::vector<SlotAgent> agents_;
+};
+
+}  // namespace
+
+int supervise(const Options& options, const Slots& slots) {
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&awaited, number);
+    ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
+    StateFolder state(options.state);
+    state.lock();
+    log(Level::info, "slots_run", {{"slots", static_cast<std::int64_t>(slots.slots.value.size())}});
+    Supervisor(options, slots).run(awaited);
+    log(Level::info, "slots_end", {{"why", "it was told to"}});
+    return 0;
+}
+
+}  // namespace berth::host_agent

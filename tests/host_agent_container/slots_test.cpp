@@ -1,0 +1,250 @@
+// Two slots of one computer with a rental in each, one of them hostile: what it takes beyond its
+// share of processors, memory, processes, disk and network, and whether its neighbour notices.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "host_agent/core/host.hpp"
+#include "host_agent/program/slot_disk.hpp"
+#include "host_agent_container/host.hpp"
+#include "http/client.hpp"
+#include "support/eventually.hpp"
+
+namespace berth::test {
+namespace {
+
+using host_agent::SlotGroup;
+
+constexpr std::int64_t gibibyte = 1024 * mebibyte;
+
+class SlotsTest : public ContainerTest {
+protected:
+    // The neighbour's slot has all that an agent of its own would have.
+    struct Neighbour {
+        std::string folder;
+        std::unique_ptr<host_agent::PodmanRuntime> runtime;
+        host_agent::Workload workload;
+    };
+
+    void TearDown() override {
+        if (neighbour.runtime) {
+            EXPECT_NO_THROW(neighbour.runtime->clean(neighbour.workload));
+            expect_nothing_left(neighbour.workload);
+            host_agent::run_tool(
+                {.arguments = {"umount", neighbour.folder + "/containers/overlay"}});
+            neighbour.runtime.reset();
+        }
+        ContainerTest::TearDown();
+        for (const SlotGroup& each : groups) {
+            // Whoever watched a container ends a moment after it.
+            EXPECT_TRUE(support::eventually([&] {
+                each.remove();
+                return !std::filesystem::exists(place_of(each));
+            }));
+        }
+    }
+
+    static host_agent::Share share() {
+        host_agent::Share share;
+        share.cpus.value = 1;
+        share.memory_gib.value = 1;
+        share.pids.value = 256;
+        share.network_mbit.value = 50;
+        return share;
+    }
+    SlotGroup bounded(const std::string& state) {
+        const SlotGroup group(state);
+        group.make(share());
+        groups.push_back(group);
+        return group;
+    }
+    static std::string place_of(const SlotGroup& group) {
+        const std::string unified = "/sys/fs/cgroup" + group.parent();
+        return std::filesystem::exists("/sys/fs/cgroup/cgroup.controllers")
+                   ? unified
+                   : "/sys/fs/cgroup/cpu" + group.parent();
+    }
+    host_agent::PodmanOptions options_of(const std::string& state, const std::string& pool) {
+        host_agent::PodmanOptions options;
+        options.state = state;
+        options.run = state + "/run";
+        options.pool = pool;
+        options.program = program_path("berth-agent");
+        options.inside_program = program_path("berth-inside");
+        options.ssh_address = "127.0.0.1";
+        options.registries = host_agent::parse_registries(registries);
+        options.group = bounded(state);
+        options.network_mbit = share().network_mbit.value;
+        return options;
+    }
+    void be_in_slot() {
+        runtime = std::make_unique<host_agent::PodmanRuntime>(options_of(folder, "10.217"));
+    }
+    // A rental that answers, in the slot beside ours.
+    void rent_neighbour() {
+        neighbour.folder = folder + "/n";  // podman takes short paths only
+        std::filesystem::create_directory(neighbour.folder);
+        neighbour.runtime =
+            std::make_unique<host_agent::PodmanRuntime>(options_of(neighbour.folder, "10.218"));
+        host_agent::Workload& workload = neighbour.workload;
+        workload = make_workload({"/bin/berth-inside", "serve", "9000"});
+        made.pop_back();
+        workload.serves = {{.name = "api", .port = 9000, .local_port = free_port()}};
+        const std::atomic<bool> cancelled = false;
+        neighbour.runtime->prepare(
+            workload, {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
+        neighbour.runtime->start(workload);
+        ASSERT_TRUE(support::eventually([&] { return neighbour_answers(); }));
+    }
+    bool neighbour_answers() const {
+        http::Outbound request;
+        request.url = fmt::format("http://127.0.0.1:{}/", neighbour.workload.serves[0].local_port);
+        try {
+            return http::CurlClient().send(request).status == 200;
+        } catch (const http::TransportError&) {
+            return false;
+        }
+    }
+    // As a job that was promised more than its slot has.
+    host_agent::Workload greedy(std::vector<std::string> arguments) {
+        host_agent::Workload workload = make_workload(std::move(arguments));
+        workload.limits.memory_bytes = 4 * gibibyte;
+        workload.limits.pids = 4096;
+        return workload;
+    }
+
+    bool log_has_now(const host_agent::Workload& workload, const std::string& text) const {
+        return runtime->log_tail(workload, 8192).find(text) != std::string::npos;
+    }
+    bool is_throttled() const {
+        const std::string text = read_text(place_of(groups.front()) + "/cpu.stat");
+        const std::size_t at = text.find("nr_throttled ");
+        return at != std::string::npos && std::stoll(text.substr(at + 13)) > 0;
+    }
+
+    Neighbour neighbour;
+    std::vector<SlotGroup> groups;
+};
+
+const std::vector<std::string> eater{"/bin/berth-inside", "eat", std::to_string(3 * gibibyte / 2)};
+const std::vector<std::string> forker{"/bin/berth-inside", "fork", "1000"};
+
+// That the next sees the slot's bounds and not the job's own.
+TEST_F(SlotsTest, WithoutASlotAJobMayTakeWhatItWasPromised) {
+    const host_agent::Workload eating = greedy(eater);
+    start(eating);
+    EXPECT_EQ(wait_for_exit(eating).exit_code, 0);
+    const host_agent::Workload forking = greedy(forker);
+    start(forking);
+    EXPECT_EQ(wait_for_exit(forking).exit_code, 0);
+    EXPECT_TRUE(log_has(forking, "forked 1000"));
+}
+
+TEST_F(SlotsTest, AHostileRentalStopsAtItsSlotsShareAndTheOtherGoesOn) {
+    be_in_slot();
+    rent_neighbour();
+    const host_agent::Workload eating = greedy(eater);
+    start(eating);
+    const host_agent::Look eaten = wait_for_exit(eating);
+    EXPECT_EQ(eaten.exit_code, 137) << runtime->log_tail(eating, 8192);
+    EXPECT_TRUE(neighbour_answers());
+
+    const host_agent::Workload forking = greedy(forker);
+    start(forking);
+    wait_for_exit(forking);
+    EXPECT_FALSE(log_has_now(forking, "forked 1000")) << runtime->log_tail(forking, 8192);
+    EXPECT_TRUE(neighbour_answers());
+
+    // Each alone has no more than the slot.
+    for (int count = 0; count < 2; ++count)
+        start(greedy({"/bin/sh", "-c", "while :; do :; done & while :; do :; done"}));
+    EXPECT_TRUE(support::eventually([&] { return is_throttled(); }));
+    EXPECT_TRUE(neighbour_answers());
+    EXPECT_EQ(neighbour.runtime->look(neighbour.workload).status,
+              host_agent::Look::Status::running);
+}
+
+TEST_F(SlotsTest, NeitherReachesTheOthersPortsNorCleansTheOthersJobs) {
+    be_in_slot();
+    rent_neighbour();
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    const auto other = host_agent::ContainerNetworks(neighbour.folder + "/networks", "10.218")
+                           .find(neighbour.workload.job);
+    ASSERT_TRUE(own && other);
+    const std::string published = std::to_string(neighbour.workload.serves[0].local_port);
+    for (const auto& [address, port] :
+         {std::pair{other->address, std::string("9000")}, std::pair{other->gateway, published},
+          std::pair{own->gateway, published}})
+        EXPECT_EQ(inside(started, {"connect", address, port}), "connect ECONNREFUSED\n") << address;
+    EXPECT_EQ(runtime->present(), std::vector<JobId>{workload.job});
+    EXPECT_EQ(neighbour.runtime->present(), std::vector<JobId>{neighbour.workload.job});
+    runtime->clean(workload);
+    EXPECT_TRUE(neighbour_answers());
+}
+
+TEST_F(SlotsTest, HasItsShareOfTheLineEachWay) {
+    be_in_slot();
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const auto network =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(network);
+    const auto queue = [](std::vector<std::string> words) {
+        return host_agent::run_tool({.arguments = std::move(words)}).output;
+    };
+    EXPECT_NE(queue({"tc", "qdisc", "show", "dev", network->bridge}).find("tbf"),
+              std::string::npos);
+    EXPECT_NE(queue({"tc", "qdisc", "show", "dev", network->bridge}).find("rate 50Mbit"),
+              std::string::npos);
+    const std::string pid = read_text(run + "/jobs/" + to_string(workload.job) + "/pid");
+    EXPECT_NE(
+        queue({"nsenter", "--net=/proc/" + pid + "/ns/net", "tc", "qdisc", "show", "dev", "eth0"})
+            .find("rate 50Mbit"),
+        std::string::npos);
+}
+
+std::int64_t free_bytes_of(const std::string& place) {
+    return host_agent::disk_space(place).value().free_bytes;
+}
+
+void fill_up(const std::string& place) {
+    std::ofstream file(place + "/filled", std::ios::binary);
+    const std::string piece(std::size_t{16} * mebibyte, 'x');
+    for (int pieces = 0; file && pieces < 16; ++pieces) file << piece << std::flush;
+}
+
+// First as it would be without disks of their own.
+TEST_F(SlotsTest, WhoFillsItsDiskFillsNoOthers) {
+    std::vector<std::string> slots;
+    for (const char* name : {"/left", "/right"}) slots.push_back(folder + "/slots" + name);
+    for (const std::string& slot : slots) std::filesystem::create_directories(slot);
+    const std::int64_t before = free_bytes_of(slots[1]);
+    fill_up(slots[0]);
+    EXPECT_LT(free_bytes_of(slots[1]), before - 200 * mebibyte);
+    std::filesystem::remove(slots[0] + "/filled");
+
+    for (const std::string& slot : slots) host_agent::SlotDisk(slot).open(1);
+    EXPECT_THROW(host_agent::SlotDisk(slots[0]).open(2), std::invalid_argument);
+    host_agent::SlotDisk(slots[0]).open(1);  // again, as after a restart
+    const std::int64_t own = free_bytes_of(slots[1]);
+    EXPECT_LT(own, gibibyte);
+    while (free_bytes_of(slots[0]) > 300 * mebibyte) {
+        fill_up(slots[0]);
+        std::filesystem::rename(slots[0] + "/filled",
+                                fmt::format("{}/{}", slots[0], free_bytes_of(slots[0])));
+    }
+    fill_up(slots[0]);
+    fill_up(slots[0]);
+    EXPECT_EQ(free_bytes_of(slots[1]), own);
+    for (const std::string& slot : slots) host_agent::SlotDisk(slot).remove();
+    EXPECT_FALSE(std::filesystem::exists(slots[0] + ".disk"));
+    EXPECT_FALSE(std::filesystem::exists(slots[0]));
+}
+
+}  // namespace
+}  // namespace berth::test
