@@ -150,6 +150,10 @@ TEST(SlotGroups, WithoutBoundsNothingRuns) {
 TEST_F(TwoSlots, AreTwoMachinesAndFailRentAndLeaveApart) {
     open_slots();
     EXPECT_NE(machines["left"], machines["right"]);
+    for (const char* name : names) {
+        choose(name);
+        EXPECT_EQ(member(get(ada, machine_place()), "slot"), name);
+    }
     const std::string left_job = rent("left");
     const std::string right_job = rent("right");
     const Door right_door = door_of(right_job);

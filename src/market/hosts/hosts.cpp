@@ -205,6 +205,8 @@ MachineDetail Hosts::show(api::Call& call, MachineId id) const {
     shown.hours = hours_of(machines::samples_of(call.tx(), id, call.now));
     shown.reach = machine->reach;
     shown.reach_why = wire::Nullable<std::string>(machines::find_reach_why(call.tx(), id));
+    shown.slot = wire::Nullable<std::string>();
+    if (manifest.slot) shown.slot = wire::Nullable<std::string>(manifest.slot->value);
     return shown;
 }
 

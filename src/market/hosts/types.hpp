@@ -245,13 +245,15 @@ struct MachineDetail {
     std::optional<MachineHours> hours;
     std::optional<machines::Reach> reach;
     std::optional<wire::Nullable<std::string>> reach_why;
+    std::optional<wire::Nullable<std::string>> slot;
 };
 BOOST_DESCRIBE_STRUCT(MachineDetail, (),
                       (machine_id, state, manifest_hash, fence, version, last_healthy_at,
                        gpu_inventory, gpu_model, gpu_count, vram_bytes, ram_bytes, disk_bytes,
                        region, current_offer, accepts_custom_images, tier, host_mode,
                        kernel_driver_runtime, recent_jobs, listing_blockers, market_price,
-                       auto_qualify, telemetry, health_events, label, hours, reach, reach_why))
+                       auto_qualify, telemetry, health_events, label, hours, reach, reach_why,
+                       slot))
 constexpr auto wire_docs(const MachineDetail*) {
     constexpr auto more = std::to_array<wire::Doc>({
         {"accepts_custom_images", "Whether renters may bring public images of their own."},
@@ -272,6 +274,7 @@ constexpr auto wire_docs(const MachineDetail*) {
          "gate"},
         {"reach_why", "What its last passed test found of that; null before the first.",
          "A gate leads to it: the agent names no address of its own."},
+        {"slot", "Which slot of its computer it is; null where it is all of it.", "left"},
     });
     std::array<wire::Doc, machine_docs.size() + more.size()> all{};
     std::copy(more.begin(), more.end(),

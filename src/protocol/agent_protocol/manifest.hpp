@@ -63,10 +63,11 @@ struct Manifest {
     RuntimeKind runtime_kind = RuntimeKind::container;
     wire::List<ManifestGpu, 0, gpus_max> gpus;
     std::optional<GateWish> gate = {};
+    std::optional<wire::Text<1, 16>> slot = {};
 };
 BOOST_DESCRIBE_STRUCT(Manifest, (),
                       (architecture, kernel, driver_version, runtime, cuda_max, cpu_model,
-                       cpu_cores, runtime_kind, gpus, gate))
+                       cpu_cores, runtime_kind, gpus, gate, slot))
 constexpr auto wire_docs(const Manifest*) {
     return std::to_array<wire::Doc>({
         {"architecture", "Of the processor.", "x86_64"},
@@ -84,6 +85,9 @@ constexpr auto wire_docs(const Manifest*) {
          "Whether the owner wants jobs to be reached by a gate always, or never; left out: where "
          "the machine's own ports do not answer from outside.",
          "always"},
+        {"slot",
+         "Of a computer that is sold in slots: which of them; cores and devices are this slot's.",
+         "left"},
     });
 }
 

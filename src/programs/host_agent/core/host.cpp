@@ -55,6 +55,7 @@ agent_protocol::Manifest make_manifest(gpu::Gpus& gpus, Runtime& runtime,
     manifest.runtime_kind = runtime.kind();
     manifest.gpus.value = inventory.gpus;
     manifest.gate = settings.gate;
+    if (settings.share) manifest.slot = wire::Text<1, 16>{settings.share->slot};
     return manifest;
 }
 

@@ -256,7 +256,8 @@ PodmanRuntime::Inspected PodmanRuntime::launch(const Workload& workload,
         throw RuntimeError("INTERNAL", "podman did not find the host's cards: it ended with 126");
     const bool port_is_taken = outcome.why().find("address already in use") != std::string::npos;
     if ((outcome.status == 126 || outcome.status == 127) && !port_is_taken)
-        throw RuntimeError("ENGINE_EXITED", "the image has no program that can be started");
+        throw RuntimeError("ENGINE_EXITED",
+                           fmt::format("nothing of the image could be started: {}", outcome.why()));
     throw RuntimeError("INTERNAL",
                        fmt::format("the host could not start the container: {}", outcome.why()));
 }
