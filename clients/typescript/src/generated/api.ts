@@ -7520,6 +7520,8 @@ export interface components {
             reach?: "direct" | "gate";
             /** @description What its last passed test found of that; null before the first. */
             reach_why?: string | null;
+            /** @description Which slot of its computer it is; null where it is all of it. */
+            slot?: string | null;
         };
         MachineEarnings: {
             /** @description How many days follow. */
