@@ -223,6 +223,78 @@ TEST_F(TwoSlots, ASupervisorThatIsKilledTakesItsAgentsAndNoRentalAlong) {
     await_state(job, "CLOSED");
 }
 
+// Its end wipes the cards that it had, and no other's.
+TEST_F(TwoSlots, ARentalKeepsWhatItBeganWithWhateverTheFileSays) {
+    open_slots();
+    const std::string job = rent("left");
+    const Door door = door_of(job);
+    const auto cards_of = [&](const char* name) {
+        return member(read_text(computer_folder() + "/slots/" + name + "/identity.json"),
+                      "settings.gpus");
+    };
+    EXPECT_EQ(cards_of("left"), "ffff:00:00.0");
+    const std::string ports = member(read_text(state() + "/identity.json"), "settings.port_first");
+    kill_agent();
+    const int first = std::stoi(ports);
+    const auto swapped = [&](int number) {
+        return slot_text(
+            names[number], fmt::format("ffff:0{}:00.0", 1 - number),
+            fmt::format("{}-{}", first + (1 - number) * 10, first + (1 - number) * 10 + 9),
+            slot_share);
+    };
+    write_slots(both_slots(swapped(0), swapped(1)));
+    start_computer();
+    EXPECT_TRUE(eventually([&] { return answers(door); })) << logs();
+    EXPECT_TRUE(eventually([&] { return cards_of("right") == "ffff:00:00.0"; })) << logs();
+    EXPECT_EQ(cards_of("left"), "ffff:00:00.0");
+    EXPECT_EQ(member(read_text(state() + "/identity.json"), "settings.port_first"), ports);
+    post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
+    await_state(job, "CLOSED");
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(state() + "/jobs/" + job); }));
+    kill_agent();
+    start_computer();
+    EXPECT_TRUE(eventually([&] { return cards_of("left") == "ffff:01:00.0"; })) << logs();
+}
+
+TEST_F(TwoSlots, OneThatIsAddedIsStartedAndOneThatIsNamedNoMoreIsNobodyElses) {
+    const std::string both = read_text(computer_folder() + "/slots.json");
+    const std::size_t second = both.find(R"({"name":"right")");
+    const std::string left_alone = both.substr(0, second - 1) + "]}";
+    const std::string right_alone = R"({"slots":[)" + both.substr(second);
+    write_slots(left_alone);
+    chosen = "left";
+    ASSERT_EQ(enroll_slot().status, 0);
+    start_computer();
+    write_slots(both);
+    chosen = "right";
+    const Outcome later = enroll_slot();
+    ASSERT_EQ(later.status, 0) << later.output;
+    EXPECT_TRUE(eventually([&] { return process_of("right") > 1; })) << logs();
+
+    write_slots(right_alone);
+    const std::string told = "file.slots: left is a slot still: put it back, and leave it first";
+    for (const Outcome& refused : {tell_slot({"test"}), tell_slot({"doctor"})}) {
+        EXPECT_EQ(refused.status, 2) << refused.output;
+        EXPECT_NE(refused.output.find(told), std::string::npos) << refused.output;
+    }
+    EXPECT_TRUE(eventually([&] {
+        return read_text(folder.path() + "/agent.log").find("slots_file") != std::string::npos;
+    })) << logs();
+    EXPECT_EQ(tell_slot({"status"}).status, 0) << "the other goes on";
+    write_slots(both);
+}
+
+// Looked at, and not enrolled.
+TEST_F(TwoSlots, WhatNoMachineWasMadeOfIsGivenBack) {
+    chosen = "right";
+    std::filesystem::create_directories(state());
+    std::filesystem::permissions(state(), std::filesystem::perms::owner_all);
+    const Outcome left = tell_slot({"leave"});
+    EXPECT_EQ(left.status, 0) << left.output;
+    EXPECT_NE(left.output.find("no machine was made of this slot"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(state()));
+}
+
 // What would let one slot have what is another's is refused before anything is enrolled or run.
 TEST_F(TwoSlots, ThatNameOneCardAreRefusedByEveryCommand) {
     write_slots(both_slots(

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "host_agent/core/host.hpp"
 #include "host_agent/program/slot_disk.hpp"
@@ -229,6 +230,7 @@ TEST_F(SlotsTest, WhoFillsItsDiskFillsNoOthers) {
     std::filesystem::remove(slots[0] + "/filled");
 
     for (const std::string& slot : slots) host_agent::SlotDisk(slot).open(1);
+    std::ofstream(slots[0] + "/identity.json") << "{}";
     EXPECT_THROW(host_agent::SlotDisk(slots[0]).open(2), std::invalid_argument);
     host_agent::SlotDisk(slots[0]).open(1);  // again, as after a restart
     const std::int64_t own = free_bytes_of(slots[1]);
@@ -244,6 +246,28 @@ TEST_F(SlotsTest, WhoFillsItsDiskFillsNoOthers) {
     for (const std::string& slot : slots) host_agent::SlotDisk(slot).remove();
     EXPECT_FALSE(std::filesystem::exists(slots[0] + ".disk"));
     EXPECT_FALSE(std::filesystem::exists(slots[0]));
+}
+
+// Two mounts of one file would write over each other.
+TEST_F(SlotsTest, ADiskIsMountedOnceHoweverManyLookAtIt) {
+    const std::string slot = folder + "/slots/looked-at";
+    std::filesystem::create_directories(slot);
+    const host_agent::SlotDisk disk(slot);
+    std::vector<std::thread> lookers;
+    for (int i = 0; i < 8; ++i)
+        lookers.emplace_back([&disk, i] { i % 2 == 0 ? disk.open(1) : disk.mount(); });
+    for (std::thread& looker : lookers) looker.join();
+    std::ifstream mounts("/proc/self/mounts");
+    int count = 0;
+    for (std::string line; std::getline(mounts, line);)
+        count += line.find(" " + slot + " ") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(count, 1);
+    // Nobody lives there yet: it may have another size.
+    disk.open(2);
+    EXPECT_EQ(std::filesystem::file_size(slot + ".disk"), 2 * gibibyte);
+    disk.remove();
+    for (const auto& left : std::filesystem::directory_iterator(folder + "/slots"))
+        ADD_FAILURE() << left.path();
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "base/version.hpp"
 #include "gpu/offered.hpp"
 #include "host_agent/core/ports.hpp"
+#include "host_agent/job/job_record.hpp"
 #include "host_agent/program/agent.hpp"
 #include "host_agent/program/enrolled.hpp"
 #include "host_agent/program/equipment.hpp"
@@ -174,6 +175,16 @@ int enroll(const Options& options) {
 
 namespace {
 
+// What the next rental begins with, and keeps.
+void keep_share(const StateFolder& state, Identity& identity, const Settings& settings) {
+    if (!settings.share || !JobRecords(state).all().empty()) return;
+    identity.settings.share = settings.share;
+    identity.settings.gpus = settings.gpus;
+    identity.settings.port_first = settings.port_first;
+    identity.settings.port_last = settings.port_last;
+    state.save(identity);
+}
+
 int run_machine(const Options& options) {
     if (options.share) mark_log("slot", options.share->slot);
     sigset_t set;
@@ -187,6 +198,7 @@ int run_machine(const Options& options) {
     Identity identity = enrolled_identity(state);
     Settings settings = settings_of(options, identity.settings);
     settle_public_host(settings, identity.server);
+    keep_share(state, identity, settings);
     Equipment equipment(state, settings);
     const std::unique_ptr<BootClock> clock = clock_of(options, identity.server);
     http::CurlClient client;

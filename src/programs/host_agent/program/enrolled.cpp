@@ -9,6 +9,11 @@
 
 namespace berth::host_agent {
 
+bool holds_machine(const StateFolder& state) {
+    const auto identity = state.identity();
+    return identity && identity->machine_id;
+}
+
 Identity enrolled_identity(const StateFolder& state) {
     auto identity = state.identity();
     if (!identity || !identity->machine_id)

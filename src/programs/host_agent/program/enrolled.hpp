@@ -6,6 +6,7 @@
 
 namespace berth::host_agent {
 
+bool holds_machine(const StateFolder& state);
 // Throws std::invalid_argument with a sentence when the folder holds no machine.
 Identity enrolled_identity(const StateFolder& state);
 

@@ -137,8 +137,11 @@ void remove_traces(StateFolder& state, const Settings& settings) {
         if (::umount2(place.c_str(), MNT_DETACH) != 0)
             throw std::runtime_error(fmt::format("{} cannot be unmounted", place));
     for (const auto& entry : files::directory_iterator(state.folder()))
-        if (entry.path().filename() != "identity.json") files::remove_all(entry.path());
+        if (entry.path().filename() != "identity.json" && entry.path().filename() != "lock")
+            files::remove_all(entry.path());
+    // The lock last: nobody starts an agent of what is being removed.
     files::remove(state.folder() + "/identity.json");
+    files::remove(state.folder() + "/lock");
     if (settings.share) {
         SlotGroup(state.folder()).remove();
         SlotDisk(state.folder()).remove();
@@ -151,10 +154,22 @@ namespace {
 
 void stop_service() { run_tool({.arguments = {"systemctl", "disable", "--now", service}}); }
 
+// Of a slot that no machine was made of the server knows nothing.
+int give_back(StateFolder& state, const Options& options) {
+    state.lock();
+    Settings without_jobs;
+    without_jobs.runtime = "process";
+    without_jobs.share = options.share;
+    remove_traces(state, without_jobs);
+    fmt::print("no machine was made of this slot: its disk is given back\n");
+    return 0;
+}
+
 int leave_machine(const Options& options) {
     StateFolder state(options.state);
-    Identity identity = enrolled_identity(state);
     const bool is_slot = !options.computer.empty();
+    if (is_slot && !holds_machine(state)) return give_back(state, options);
+    Identity identity = enrolled_identity(state);
     const bool by_service = is_packaged(state) && has_systemd();
     if (!by_service && !is_slot) state.lock();
     refuse_while_rented(state);
@@ -173,21 +188,19 @@ int leave_all(const Options& options, const Slots& slots) {
     StateFolder state(options.state);
     const bool by_service = is_packaged(state) && has_systemd();
     if (!by_service) state.lock();
-    std::vector<Options> enrolled;
+    refuse_unnamed(options.state, slots);
+    std::vector<Options> there;
     for (const Slot& slot : slots.slots.value) {
         Options own = options;
         own.slot = slot.name.value;
         own = in_slot(own, Disk::as_it_is);
-        const StateFolder folder(own.state);
-        if (const auto identity = folder.identity(); !identity || !identity->machine_id) continue;
-        refuse_while_rented(folder);
-        enrolled.push_back(std::move(own));
+        if (!files::exists(own.state)) continue;
+        refuse_while_rented(StateFolder(own.state));
+        there.push_back(std::move(own));
     }
-    for (const Options& own : enrolled) leave_machine(own);
+    for (const Options& own : there) leave_machine(own);
     if (by_service) stop_service();
     if (by_service) take_lock(state);
-    for (const Slot& slot : slots.slots.value)
-        SlotDisk(slot_folder(options.state, slot.name.value)).remove();
     Settings without_jobs;  // none was the computer's own
     without_jobs.runtime = "process";
     remove_traces(state, without_jobs);

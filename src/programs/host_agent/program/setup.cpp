@@ -83,11 +83,6 @@ void lock_for_test(StateFolder& state) {
     }
 }
 
-bool is_enrolled(const StateFolder& state) {
-    const auto identity = state.identity();
-    return identity && identity->machine_id;
-}
-
 bool has_token(const Options& options) {
     return !options.token_file.empty() || std::getenv("BERTH_ENROLL_TOKEN") != nullptr;
 }
@@ -168,7 +163,7 @@ int test_machine(const Options& options) {
 int setup(const Options& options) {
     {
         StateFolder state(options.state);
-        if (!is_enrolled(state)) {
+        if (!holds_machine(state)) {
             say("1. what this host has\n");
             if (doctor(options) != 0) {
                 say("mend what is BAD, then run this again\n");
@@ -186,7 +181,7 @@ int setup(const Options& options) {
     }
     {
         const StateFolder state(options.state);
-        if (!is_enrolled(state)) {
+        if (!holds_machine(state)) {
             say("\n3. enrollment\n");
             enroll(options);
         }

@@ -1,12 +1,17 @@
 #include "host_agent/program/slot_disk.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <stdexcept>
 
+#include "base/descriptor.hpp"
 #include "host_agent/core/state_folder.hpp"
 #include "host_agent/runtimes/volume.hpp"
 
@@ -15,41 +20,87 @@ namespace {
 
 namespace files = std::filesystem;
 
+constexpr const char* draft_ending = ".new";
+
+// One at a time, of all processes: two mounts of one file would write over each other.
+class Turn {
+public:
+    explicit Turn(const std::string& folder)
+        : path_(folder + ".lock"),
+          file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+        if (file_.number() < 0 || ::flock(file_.number(), LOCK_EX) != 0)
+            throw std::runtime_error(fmt::format("{}: {}", path_, ::strerror(errno)));
+    }
+    void end() const { ::unlink(path_.c_str()); }  // there is nothing more to take turns at
+
+private:
+    const std::string path_;
+    const Descriptor file_;
+};
+
 }  // namespace
 
 bool SlotDisk::exists() const { return files::exists(file()); }
 
+void SlotDisk::mount() const {
+    if (!exists()) return;
+    const Turn turn(folder_);
+    if (exists()) mount_once();
+}
+
 void SlotDisk::open(std::int64_t gibibytes) const {
-    const std::int64_t bytes = gibibytes << 30;
-    make_state_folder(folder_);
-    if (!exists()) {
-        // It has its name once it is whole.
-        const std::string draft = file() + ".new";
-        files::remove(draft);
-        const bool is_made = make_filesystem(draft, bytes, 0);
-        if (!is_made) files::remove(draft);
-        if (!is_made)
+    make_state_folder(files::path(folder_).parent_path().string());
+    const Turn turn(folder_);
+    if (exists()) {
+        mount_once();
+        const auto has = static_cast<std::int64_t>(files::file_size(file())) >> 30;
+        if (has == gibibytes) return;
+        if (files::exists(folder_ + "/identity.json"))
             throw std::invalid_argument(
-                fmt::format("disk_gib: there is no room for the {} GiB of {}", gibibytes, folder_));
-        files::rename(draft, file());
+                fmt::format("disk_gib: the disk of {} has {} GiB already: it keeps its size until "
+                            "the slot is left",
+                            folder_, has));
+        take_away();
     }
-    if (const auto has = static_cast<std::int64_t>(files::file_size(file())); has != bytes)
+    make(gibibytes);
+    mount_once();
+}
+
+void SlotDisk::make(std::int64_t gibibytes) const {
+    // It has its name once it is whole.
+    const std::string draft = file() + draft_ending;
+    files::remove(draft);
+    const bool is_made = make_filesystem(draft, gibibytes << 30, 0);
+    if (!is_made) files::remove(draft);
+    if (!is_made)
         throw std::invalid_argument(
-            fmt::format("disk_gib: the disk of {} has {} GiB already: it keeps its size until the "
-                        "slot is left",
-                        folder_, has >> 30));
+            fmt::format("disk_gib: there is no room for the {} GiB of {}", gibibytes, folder_));
+    files::rename(draft, file());
+}
+
+void SlotDisk::mount_once() const {
+    make_state_folder(folder_);
     if (is_mount(folder_)) return;
     mount_filesystem(file(), folder_);
     files::permissions(folder_, files::perms::owner_all);
 }
 
 // The file goes first: an agent that starts meanwhile finds none to mount.
-void SlotDisk::remove() const {
+void SlotDisk::take_away() const {
     std::error_code ignored;
     files::remove(file(), ignored);
-    if (is_mount(folder_) && ::umount2(folder_.c_str(), MNT_DETACH) != 0)
-        throw std::runtime_error(fmt::format("{} cannot be unmounted", folder_));
+    files::remove(file() + draft_ending, ignored);
+    while (is_mount(folder_))
+        if (::umount2(folder_.c_str(), MNT_DETACH) != 0)
+            throw std::runtime_error(fmt::format("{} cannot be unmounted", folder_));
     files::remove(folder_, ignored);
+}
+
+void SlotDisk::remove() const {
+    if (!exists() && !is_mount(folder_)) return take_away();
+    const Turn turn(folder_);
+    take_away();
+    turn.end();
 }
 
 }  // namespace berth::host_agent

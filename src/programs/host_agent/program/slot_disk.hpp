@@ -13,14 +13,19 @@ public:
     explicit SlotDisk(std::string folder) : folder_(std::move(folder)) {}
 
     bool exists() const;
-    // Mounts it, and makes it first where there is none. Throws std::invalid_argument when it is of
-    // another size, or there is no room for it.
+    // Mounts it where there is one.
+    void mount() const;
+    // Mounts it, and makes it first where there is none, or one of another size that holds no
+    // machine. Throws std::invalid_argument when there is no room for it, or a machine is on it.
     void open(std::int64_t gibibytes) const;
     // With all that is on it. Harmless when there is none.
     void remove() const;
 
 private:
     std::string file() const { return folder_ + ".disk"; }
+    void make(std::int64_t gibibytes) const;
+    void mount_once() const;
+    void take_away() const;
 
     const std::string folder_;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 #include "base/letters.hpp"
 #include "gpu/gpu.hpp"
 #include "host_agent/core/host.hpp"
+#include "host_agent/job/job_record.hpp"
 #include "host_agent/program/slot_disk.hpp"
 
 namespace berth::host_agent {
@@ -122,6 +124,21 @@ Share share_of(const Slots& slots, const Slot& slot) {
     return share;
 }
 
+// What was shared out counts; whether there is as much is not asked.
+constexpr Computer boundless{.cpus = std::numeric_limits<std::int64_t>::max(),
+                             .memory_bytes = std::numeric_limits<std::int64_t>::max(),
+                             .disk_bytes = std::numeric_limits<std::int64_t>::max()};
+
+// A rental keeps the cards, ports and bounds that it began with, whatever the file says by now.
+std::optional<Settings> settings_while_rented(const std::string& folder) {
+    if (!files::exists(folder + "/identity.json")) return std::nullopt;
+    const StateFolder state(folder);
+    auto identity = state.identity();
+    if (!identity || !identity->settings.share || JobRecords(state).all().empty())
+        return std::nullopt;
+    return std::move(identity->settings);
+}
+
 // Only what runs in containers can be held to a share; what is simulated without them needs none.
 bool has_own_disk(const Options& options) {
     if (options.runtime) return *options.runtime == "podman";
@@ -150,7 +167,7 @@ Slots read_slots(const std::string& text, const std::string& path, const Compute
     }
 }
 
-std::optional<Slots> find_slots(const std::string& folder) {
+std::optional<Slots> find_slots(const std::string& folder, Totals totals) {
     const std::string path = folder + "/slots.json";
     std::error_code unreadable;  // who may not look has none
     if (!files::exists(path, unreadable)) return std::nullopt;
@@ -161,7 +178,29 @@ std::optional<Slots> find_slots(const std::string& folder) {
             "{}: the computer is enrolled whole, as {}: put the file away, leave (berth-agent "
             "leave), and put it back",
             path, to_string(*whole->machine_id)));
-    return read_slots(agent_protocol::read_durable(path).value_or(""), path, this_computer(folder));
+    return read_slots(agent_protocol::read_durable(path).value_or(""), path,
+                      totals == Totals::asked ? this_computer(folder) : boundless);
+}
+
+std::vector<std::string> unnamed_slots(const std::string& folder, const Slots& slots) {
+    std::set<std::string> found;
+    std::error_code none;
+    for (const auto& entry : files::directory_iterator(folder + "/slots", none)) {
+        const files::path& path = entry.path();
+        if (path.extension() == ".disk") found.insert(path.stem());
+        if (files::exists(path / "identity.json", none)) found.insert(path.filename());
+    }
+    for (const Slot& slot : slots.slots.value) found.erase(slot.name.value);
+    return {found.begin(), found.end()};
+}
+
+void refuse_unnamed(const std::string& folder, const Slots& slots) {
+    const auto unnamed = unnamed_slots(folder, slots);
+    if (!unnamed.empty())
+        throw std::invalid_argument(fmt::format(
+            "{0}/slots.json: file.slots: {1} is a slot still: put it back, and leave it first "
+            "(berth-agent leave --slot {1})",
+            folder, unnamed.front()));
 }
 
 std::string slot_folder(const std::string& folder, const std::string& slot) {
@@ -169,7 +208,8 @@ std::string slot_folder(const std::string& folder, const std::string& slot) {
 }
 
 Options in_slot(Options options, Disk disk) {
-    const auto slots = find_slots(options.state);
+    const auto slots =
+        find_slots(options.state, disk == Disk::made ? Totals::asked : Totals::let_be);
     if (!slots && options.slot.empty()) return options;
     const std::string path = options.state + "/slots.json";
     if (!slots) throw std::invalid_argument("--slot: there is no " + path);
@@ -181,11 +221,20 @@ Options in_slot(Options options, Disk disk) {
             fmt::format("--slot: must be one of those of {}: {}", path, slot_names(*slots)));
     if (options.gpus || options.ports)
         throw std::invalid_argument("--gpus and --ports of a slot are in " + path);
+    if (disk == Disk::made) refuse_unnamed(options.state, *slots);
     options.computer = options.state;
     options.state = slot_folder(options.computer, options.slot);
     make_state_folder(files::path(options.state).parent_path().string());
     const SlotDisk own(options.state);
-    if (has_own_disk(options) && (disk == Disk::made || own.exists())) {
+    own.mount();
+    if (const auto kept = settings_while_rented(options.state)) {
+        options.gpus = kept->gpus;
+        options.ports = Ports{static_cast<std::uint16_t>(kept->port_first.value),
+                              static_cast<std::uint16_t>(kept->port_last.value)};
+        options.share = kept->share;
+        return options;
+    }
+    if (disk == Disk::made && has_own_disk(options)) {
         try {
             own.open(slot->disk_gib.value);
         } catch (const std::invalid_argument& error) {

@@ -40,13 +40,20 @@ Computer this_computer(const std::string& folder);
 Slots read_slots(const std::string& text, const std::string& path, const Computer& computer);
 
 // Of the agent with this folder; empty where the computer is one machine. Throws
-// std::invalid_argument.
-std::optional<Slots> find_slots(const std::string& folder);
+// std::invalid_argument. What was shared out once may be more than the computer has by now: whoever
+// only goes on with it does not ask.
+enum class Totals { asked, let_be };
+std::optional<Slots> find_slots(const std::string& folder, Totals totals = Totals::let_be);
+// Slots that are there still, and that the file names no more.
+std::vector<std::string> unnamed_slots(const std::string& folder, const Slots& slots);
+// Throws std::invalid_argument when there are some: nothing of theirs is given to others.
+void refuse_unnamed(const std::string& folder, const Slots& slots);
 std::string slot_folder(const std::string& folder, const std::string& slot);
 
-// What is told to a slot: its folder and its share in place of the computer's. Where the computer
-// is one machine nothing is changed. Throws std::invalid_argument when no slot is named and there
-// are some, or the one that is named is not there.
+// What is told to a slot: its folder and its share in place of the computer's. While it is rented,
+// its share is what it was when that began. Where the computer is one machine nothing is changed.
+// Throws std::invalid_argument when no slot is named and there are some, or the one that is named
+// is not there.
 enum class Disk { made, as_it_is };
 Options in_slot(Options options, Disk disk);
 

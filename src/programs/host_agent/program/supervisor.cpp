@@ -5,11 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <stdexcept>
 
+#include <fmt/format.h>
+
 #include "base/log.hpp"
+#include "host_agent/program/enrolled.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -21,10 +25,8 @@ constexpr auto start_pause = 2s;     // after one that ended
 constexpr auto trouble_pause = 10s;  // after one that could not be started
 constexpr timespec tick{.tv_sec = 1, .tv_nsec = 0};
 
-bool holds_machine(const std::string& folder) {
-    if (!std::filesystem::exists(folder + "/identity.json")) return false;
-    const auto identity = StateFolder(folder).identity();
-    return identity && identity->machine_id;
+bool is_enrolled_in(const std::string& folder) {
+    return std::filesystem::exists(folder + "/identity.json") && holds_machine(StateFolder(folder));
 }
 
 class Supervisor {
@@ -36,6 +38,7 @@ public:
     // Until it is told to end: then the agents are, and what they run goes on without them.
     void run(const sigset_t& awaited) {
         for (int number = 0; number != SIGTERM && number != SIGINT;) {
+            take_more();
             for (SlotAgent& agent : agents_) keep(agent);
             number = ::sigtimedwait(&awaited, nullptr, &tick);
             bury();
@@ -54,12 +57,30 @@ private:
         std::string trouble{};  // told once
     };
 
+    // Slots that their owner added since. One that is named no more is its owner's to leave.
+    void take_more() {
+        std::string trouble;
+        try {
+            const auto slots = find_slots(options_.state);
+            if (!slots) return;
+            for (const Slot& slot : slots->slots.value)
+                if (std::ranges::find(agents_, slot.name.value, &SlotAgent::slot) == agents_.end())
+                    agents_.push_back({slot.name.value});
+            for (const std::string& name : unnamed_slots(options_.state, *slots))
+                trouble += fmt::format("{} is a slot still, and named no more; ", name);
+        } catch (const std::exception& error) {
+            trouble = error.what();
+        }
+        if (std::exchange(trouble_, trouble) != trouble && !trouble.empty())
+            log(Level::error, "slots_file", {{"why", trouble}});
+    }
+
     void keep(SlotAgent& agent) {
         if (agent.process != 0 || steady_clock::now() < agent.not_before) return;
         try {
             Options own = options_;
             own.slot = agent.slot;
-            if (!holds_machine(in_slot(own, Disk::as_it_is).state)) return;
+            if (!is_enrolled_in(in_slot(own, Disk::as_it_is).state)) return;
             agent.process = start(agent.slot);
             agent.trouble.clear();
             log(Level::info, "slot_started", {{"slot", agent.slot}, {"process", agent.process}});
@@ -107,6 +128,7 @@ private:
 
     const Options& options_;
     std::vector<SlotAgent> agents_;
+    std::string trouble_;  // told once
 };
 
 }  // namespace
