@@ -108,10 +108,11 @@ std::size_t password_value(std::string_view text, std::size_t at) {
 }  // namespace
 
 void mark_log(const std::string& name, const std::string& value) {
-    process_mark = ",";
-    append_json_string(process_mark, name);
-    process_mark += ":";
-    append_json_string(process_mark, value);
+    std::string mark(1, ',');
+    append_json_string(mark, name);
+    mark += ':';
+    append_json_string(mark, value);
+    process_mark = std::move(mark);
 }
 
 void set_log(Level level, int file_descriptor) {
