@@ -27,6 +27,7 @@ protected:
         std::string folder;
         std::unique_ptr<host_agent::PodmanRuntime> runtime;
         host_agent::Workload workload;
+        host_agent::Started started;
     };
 
     void TearDown() override {
@@ -96,7 +97,7 @@ protected:
         const std::atomic<bool> cancelled = false;
         neighbour.runtime->prepare(
             workload, {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
-        neighbour.runtime->start(workload);
+        neighbour.started = neighbour.runtime->start(workload);
         ASSERT_TRUE(support::eventually([&] { return neighbour_answers(); }));
     }
     bool neighbour_answers() const {
@@ -165,6 +166,27 @@ TEST_F(SlotsTest, AHostileRentalStopsAtItsSlotsShareAndTheOtherGoesOn) {
     EXPECT_TRUE(neighbour_answers());
     EXPECT_EQ(neighbour.runtime->look(neighbour.workload).status,
               host_agent::Look::Status::running);
+}
+
+// To the kernel both are processes of one user of the host.
+TEST_F(SlotsTest, AHostileRentalWithThousandsOfProcessesLeavesTheOtherItsOwn) {
+    be_in_slot();
+    rent_neighbour();
+    host_agent::Share roomy = share();
+    roomy.pids.value = 4096;
+    groups.front().make(roomy);
+    const std::string script =
+        "i=0; while [ $i -lt 2000 ]; do sleep 1000 & i=$((i+1)); done; echo held; wait";
+    const host_agent::Workload holding = greedy({"/bin/sh", "-c", script});
+    start(holding);
+    ASSERT_TRUE(log_has(holding, "held")) << runtime->log_tail(holding, 8192);
+    EXPECT_EQ(runtime->look(holding).status, host_agent::Look::Status::running);
+    EXPECT_EQ(inside(neighbour.started, {"fork", "20"}), "forked 20\n");
+    EXPECT_TRUE(neighbour_answers());
+    // Its own bound is what it was.
+    const std::string most = inside(neighbour.started, {"fork", "100"});
+    EXPECT_TRUE(most.starts_with("forked ")) << most;
+    EXPECT_NE(most, "forked 100\n");
 }
 
 TEST_F(SlotsTest, NeitherReachesTheOthersPortsNorCleansTheOthersJobs) {

@@ -10,13 +10,22 @@ namespace berth::host_agent {
 namespace {
 
 constexpr rlim_t open_files_max = 65536;
-constexpr std::int64_t page_bytes = 65536;  // the largest that a kernel has
+constexpr rlim_t host_processes_max = 4 * 1024 * 1024;  // a kernel numbers no more
+constexpr std::int64_t page_bytes = 65536;              // the largest that a kernel has
 
 std::string ulimit(const char* name, int resource, rlim_t wanted) {
     rlimit ours{};
     ::getrlimit(resource, &ours);
     const rlim_t most = std::min(wanted, ours.rlim_max);
     return fmt::format("--ulimit={}={}:{}", name, most, most);
+}
+
+// The kernel counts the processes of a user of the host, and jobs of all slots are one: with a
+// limit of its own each would be refused what the others have. There the cgroup alone bounds them.
+std::string process_limit(const ContainerLaunch& launch) {
+    return ulimit("nproc", RLIMIT_NPROC,
+                  launch.group.empty() ? static_cast<rlim_t>(launch.workload.limits.pids)
+                                       : host_processes_max);
 }
 
 void add(std::vector<std::string>& out, std::initializer_list<std::string> words) {
@@ -96,7 +105,7 @@ std::vector<std::string> launch_arguments(const ContainerLaunch& launch) {
         fmt::format("--pids-limit={}", limits.pids), fmt::format("--memory={}b", memory),
         fmt::format("--memory-swap={}b", memory),  // the sum: there is no swap
         fmt::format("--cpus={}", cpus), ulimit("nofile", RLIMIT_NOFILE, open_files_max),
-        ulimit("nproc", RLIMIT_NPROC, static_cast<rlim_t>(limits.pids)), "--ulimit=core=0:0",
+        process_limit(launch), "--ulimit=core=0:0",
         // What podman would take from the host or the image by itself.
         "--http-proxy=false", "--systemd=false", "--sdnotify=ignore", "--no-healthcheck",
         "--log-driver=k8s-file", "--log-opt=path=" + launch.log_file, "--log-opt=max-size=4mb",
