@@ -1,12 +1,22 @@
 // Two slots of one computer with a rental in each, one of them hostile: what it takes beyond its
 // share of processors, memory, processes, disk and network, and whether its neighbour notices.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
+#include "base/descriptor.hpp"
+#include "host_agent/access/handover.hpp"
+#include "host_agent/access/ssh_entrance.hpp"
 #include "host_agent/core/host.hpp"
 #include "host_agent/program/slot_disk.hpp"
 #include "host_agent_container/host.hpp"
@@ -126,8 +136,42 @@ protected:
         return at != std::string::npos && std::stoll(text.substr(at + 13)) > 0;
     }
 
+    // Whether a program of that name works beside the containers of our slot.
+    bool has_beside(const std::string& program) const {
+        std::istringstream processes(read_text(place_of(groups.front()) + "/beside/cgroup.procs"));
+        for (std::string process; processes >> process;)
+            if (read_text("/proc/" + process + "/comm") == program + "\n") return true;
+        return false;
+    }
+
     Neighbour neighbour;
     std::vector<SlotGroup> groups;
+};
+
+// As sshd's program asks for the renter, with input that does not end for as long as it is there.
+class Entering {
+public:
+    Entering(const std::string& path, const std::string& command) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        std::array<int, 2> ends{};
+        if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+        const Descriptor input(ends[0]);
+        typing_ = Descriptor(ends[1]);
+        const Descriptor output(::open("/dev/null", O_RDWR | O_CLOEXEC));
+        const std::array<int, 3> files{input.number(), output.number(), output.number()};
+        const host_agent::EntryRequest request{
+            .terminal = false, .terminal_kind = {}, .command = command};
+        if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&address),
+                      sizeof address) != 0 ||
+            !host_agent::hand_over(socket_.number(), host_agent::write_entry(request), files))
+            throw std::runtime_error("no entrance");
+    }
+
+private:
+    const Descriptor socket_{::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)};
+    Descriptor typing_;
 };
 
 const std::vector<std::string> eater{"/bin/berth-inside", "eat", std::to_string(3 * gibibyte / 2)};
@@ -187,6 +231,23 @@ TEST_F(SlotsTest, AHostileRentalWithThousandsOfProcessesLeavesTheOtherItsOwn) {
     const std::string most = inside(neighbour.started, {"fork", "100"});
     EXPECT_TRUE(most.starts_with("forked ")) << most;
     EXPECT_NE(most, "forked 100\n");
+}
+
+TEST_F(SlotsTest, WhatServesARenterBySshCountsWithTheSlot) {
+    be_in_slot();
+    const auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const host_agent::EntrancePlace place{.socket = folder + "/entrance",
+                                          .user = ::getuid(),
+                                          .work = workload.folder + "/work",
+                                          .group = groups.front().name()};
+    const host_agent::SshEntrance entrance(place,
+                                           [&] { return std::optional(started.container_id); });
+    const Entering files(place.socket, host_agent::sftp_request);
+    EXPECT_TRUE(support::eventually([&] { return has_beside("sftp-server"); }));
+    EXPECT_TRUE(has_beside("bwrap"));
+    const Entering shell(place.socket, "sleep 1000");
+    EXPECT_TRUE(support::eventually([&] { return has_beside("runc"); }));
 }
 
 TEST_F(SlotsTest, NeitherReachesTheOthersPortsNorCleansTheOthersJobs) {

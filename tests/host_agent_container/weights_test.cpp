@@ -122,6 +122,18 @@ TEST_F(WeightsTest, AreFetchedOnceAndOnlyReadByJobsOfTheirTemplate) {
         EXPECT_FALSE(image.starts_with(host_agent::weights_prefix)) << image;
 }
 
+// A list, two files, and a look at each of these: by programs that a slot counts.
+TEST_F(WeightsTest, AreFetchedByProgramsThatAreCountedIn) {
+    host_agent::WeightCache cache(folder + "/weights", hub);
+    const std::atomic<bool> cancelled = false;
+    int begun = 0;
+    cache.fetch({"acme/model", revision},
+                {.bytes_max = std::int64_t{1} << 40, .begun = [&](pid_t) { ++begun; }},
+                host_agent::parse_registries(registries),
+                {std::chrono::steady_clock::now() + std::chrono::minutes(3), cancelled}, {});
+    EXPECT_EQ(begun, 5);
+}
+
 TEST_F(WeightsTest, OfAHubThatGivesSomethingElseAreNotKeptAndTheJobStartsWithout) {
     at_hub->tampered = true;
     const std::string said = said_by(of_model());

@@ -193,9 +193,11 @@ SshDoor::SshDoor(SshPlace place, std::function<std::optional<std::string>()> con
     fingerprint_ = key_fingerprint(read_host_file(place_.folder + "/ssh_host_key.pub"));
     write_file(folder_ + "/authorized_keys", "restrict,pty,port-forwarding " + *key + "\n");
     write_file(folder_ + "/config", configuration());
-    entrance_ = std::make_unique<SshEntrance>(
-        EntrancePlace{.socket = folder_ + "/socket", .user = workload_user, .work = place_.work},
-        std::move(container));
+    entrance_ = std::make_unique<SshEntrance>(EntrancePlace{.socket = folder_ + "/socket",
+                                                            .user = workload_user,
+                                                            .work = place_.work,
+                                                            .group = place_.group},
+                                              std::move(container));
     listen();
 }
 

@@ -1,10 +1,10 @@
 #include "host_agent/access/ssh_entrance.hpp"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -17,11 +17,11 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "base/descriptor.hpp"
 #include "base/log.hpp"
 #include "host_agent/access/handover.hpp"
 #include "host_agent/core/runtime.hpp"
-
-extern char** environ;
+#include "host_agent/core/slot_group.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -29,6 +29,7 @@ namespace {
 constexpr std::size_t sessions_max = 128;
 constexpr int waiting_max = 128;
 constexpr int hang_up_ms = 2000;
+constexpr int not_begun = 127;
 constexpr int request_seconds_max = 5;  // a client that says nothing must not hold the job's end up
 
 // For who has shown the key, and sits before a terminal.
@@ -40,30 +41,50 @@ void say(int to, std::string_view text) {
     static_cast<void>(!::write(to, text.data(), text.size()));
 }
 
-// With the descriptors as its input, output and error, in a session of its own.
-pid_t start(const std::vector<std::string>& arguments, const std::array<int, 3>& files) {
+// In the child of a process with threads: only what is safe there. Begins when it is told to.
+[[noreturn]] void become_told(char* const* words, const std::array<int, 3>& files, int told) {
+    constexpr int kept = 3;
+    bool good = true;
+    for (int i = 0; i < 3; ++i) good = good && ::dup2(files[static_cast<std::size_t>(i)], i) == i;
+    if (!good || ::dup2(told, kept) != kept) ::_exit(not_begun);
+    // Else children that begin at once would hold each other's words, and wait for ever without us.
+    ::close_range(kept + 1, ~0U, 0);
+    char word = 0;
+    if (::read(kept, &word, 1) != 1) ::_exit(not_begun);
+    ::close(kept);
+    ::setsid();
+    for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execvp(words[0], words);
+    ::_exit(not_begun);
+}
+
+// With the descriptors as its input, output and error, in a session of its own. What is one of a
+// slot is counted with it before it begins, and so is all that it starts.
+pid_t start(const std::vector<std::string>& arguments, const std::array<int, 3>& files,
+            const std::string& group) {
     std::vector<char*> words;
     for (const std::string& each : arguments) words.push_back(const_cast<char*>(each.c_str()));
     words.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < 3; ++i)
-        posix_spawn_file_actions_adddup2(&actions, files[static_cast<std::size_t>(i)], i);
-    posix_spawnattr_t how;
-    posix_spawnattr_init(&how);
-    posix_spawnattr_setflags(&how,
-                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&how, &none);
-    sigset_t all;
-    sigfillset(&all);
-    posix_spawnattr_setsigdefault(&how, &all);
-    pid_t pid = -1;
-    if (::posix_spawnp(&pid, words[0], &actions, &how, words.data(), environ) != 0) pid = -1;
-    posix_spawnattr_destroy(&how);
-    posix_spawn_file_actions_destroy(&actions);
-    return pid;
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return -1;
+    const Descriptor told(ends[0]);
+    const Descriptor telling(ends[1]);
+    const pid_t pid = ::fork();
+    if (pid == 0) become_told(words.data(), files, told.number());
+    if (pid < 0) return -1;
+    try {
+        if (!group.empty()) SlotGroup::called(group).take_in(pid);
+        if (::write(telling.number(), "\n", 1) == 1) return pid;
+    } catch (const std::exception& error) {
+        log(Level::error, "ssh_not_counted", {{"why", error.what()}});
+    }
+    ::kill(pid, SIGKILL);
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    return -1;
 }
 
 // The system's folders as the host has them: links where it has links.
@@ -258,7 +279,7 @@ void SshEntrance::serve(Session& session) {
         say(session.files[2], "the job has ended; sftp and scp read /work until it is cleaned\r\n");
     else if (session.request.terminal && session.request.command.empty())
         say(session.files[2], greeting);
-    const pid_t pid = command.empty() ? -1 : start(command, session.files);
+    const pid_t pid = command.empty() ? -1 : start(command, session.files, place_.group);
     if (pid < 0) {
         const std::int32_t status = 1;
         ::send(session.socket, &status, sizeof status, MSG_NOSIGNAL);

@@ -34,6 +34,7 @@ struct EntrancePlace {
     std::string socket;
     uid_t user = 0;  // who may ask
     std::string work;
+    std::string group{};  // the name of the slot's cgroup; empty: of no slot
 };
 
 class SshEntrance {

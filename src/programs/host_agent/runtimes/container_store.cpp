@@ -115,7 +115,8 @@ void PodmanRuntime::keep_weights(const Workload& workload, const Patience& patie
             weights_.fetch(*name,
                            {.bytes_max = options_.store_bytes,
                             .floor_bytes = options_.floor_bytes + workload.limits.work_bytes,
-                            .network_mbit = options_.network_mbit},
+                            .network_mbit = options_.network_mbit,
+                            .begun = counting_in()},
                            options_.registries, patience, told);
         images_.note({key, {bytes}, SystemClock().now()});
         for (const std::string& old : images_.too_many(needed_by(workload))) remove_image(old);

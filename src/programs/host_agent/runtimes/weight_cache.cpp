@@ -80,18 +80,21 @@ std::string first_word(const ToolOutcome& outcome) {
 }
 
 // The programs of the system read gigabytes as fast as the disk gives them.
-bool is_as_told(const HubFile& file, const std::string& path, const Patience& patience) {
+bool is_as_told(const HubFile& file, const std::string& path, const Patience& patience,
+                const std::function<void(pid_t)>& begun) {
     std::error_code failed;
     if (static_cast<std::int64_t>(places::file_size(path, failed)) != file.bytes || failed)
         return false;
     if (!file.sha256.empty())
         return first_word(run_tool({.arguments = {"sha256sum", "--", path},
                                     .until = patience.until,
-                                    .cancelled = &patience.cancelled})) == file.sha256;
+                                    .cancelled = &patience.cancelled,
+                                    .begun = begun})) == file.sha256;
     // Git's name of a file: its kind and size stand before it.
     constexpr const char* named = R"({ printf 'blob %s\0' "$1"; cat -- "$2"; } | sha1sum)";
-    return first_word(run_tool({.arguments = {"sh", "-c", named, "sh", std::to_string(file.bytes),
-                                              path}})) == file.git_sha1;
+    return first_word(
+               run_tool({.arguments = {"sh", "-c", named, "sh", std::to_string(file.bytes), path},
+                         .begun = begun})) == file.git_sha1;
 }
 
 bool is_larger(const std::string& path, std::int64_t bytes) {
@@ -206,7 +209,8 @@ std::int64_t WeightCache::fetch(const WeightsName& name, const Room& room,
             network.run({.arguments = std::move(words),
                          .until = patience.until,
                          .cancelled = &ends,
-                         .meanwhile = [&] { ends = patience.cancelled || is_too_much(); }});
+                         .meanwhile = [&] { ends = patience.cancelled || is_too_much(); },
+                         .begun = room.begun});
         if (!outcome.good()) end_fetch(patience, "the hub did not give it: " + outcome.why());
         return outcome.output;
     };
@@ -239,7 +243,7 @@ std::int64_t WeightCache::fetch(const WeightsName& name, const Room& room,
                 const auto left = disk_space(folder_);
                 return !left || left->free_bytes < room.floor_bytes || is_larger(to, file.bytes);
             });
-            if (!is_as_told(file, to, patience))
+            if (!is_as_told(file, to, patience, room.begun))
                 end_fetch(patience, file.path + " is not what the hub says of it");
             *progress.done_bytes += file.bytes;
             if (told) told(progress);

@@ -3,6 +3,8 @@
 // hub gives to nobody without a token are never here.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -48,9 +50,10 @@ public:
     std::string key(const WeightsName& name) const;  // its name in the store
 
     struct Room {
-        std::int64_t bytes_max = 0;     // of one model
-        std::int64_t floor_bytes = 0;   // of the disk that must stay free
-        std::int64_t network_mbit = 0;  // of the line that it may take; 0: all
+        std::int64_t bytes_max = 0;             // of one model
+        std::int64_t floor_bytes = 0;           // of the disk that must stay free
+        std::int64_t network_mbit = 0;          // of the line that it may take; 0: all
+        std::function<void(pid_t)> begun = {};  // for each program that fetches or looks at it
     };
     // Fetches what is missing; gives its bytes. Throws std::runtime_error, and RuntimeError
     // CANCELLED or PULL_TIMEOUT; what is half there is gone then.
