@@ -255,10 +255,21 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
                                                                   .host_ports = {40000, 40001},
                                                                   .host_users = {998},
                                                                   .neighbours = {"192.0.2.0/24"},
-                                                                  .connections = {}});
+                                                                  .connections = {},
+                                                                  .passing_max = 1'000'000});
     EXPECT_NE(rules.find("224.0.0.0/3, 192.0.2.0/24"), std::string::npos) << rules;
     EXPECT_NE(rules.find("tcp sport { 40000, 40001 } oifname != \"lo\" jump leaving"),
               std::string::npos);
+    // What comes by them is bounded as what leaves is, once it belongs to a conversation.
+    EXPECT_NE(rules.find("tcp dport { 40000, 40001 } iifname != \"lo\" ct state established jump "
+                         "entering"),
+              std::string::npos)
+        << rules;
+    for (const char* chain : {"  chain entering {\n", "  chain leaving {\n"})
+        EXPECT_NE(rules.find(std::string(chain) +
+                             "    limit rate over 1000000 bytes/second burst 65536 bytes drop\n"),
+                  std::string::npos)
+            << rules;
     // By a gate the world comes to loopback, where the agent passes all of it on.
     const std::string by_gate = host_agent::guard_rules("berth_x", {.bridge = "b",
                                                                     .subnet = "10.0.0.0/29",
@@ -269,6 +280,8 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
                                                                     .neighbours = {},
                                                                     .connections = {}});
     EXPECT_NE(by_gate.find("tcp sport { 40001 } oifname \"lo\" jump leaving"), std::string::npos);
+    EXPECT_NE(by_gate.find("tcp dport { 40001 } iifname \"lo\" ct state established jump entering"),
+              std::string::npos);
     EXPECT_NE(rules.find("tcp dport 25 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("rate over 200/second burst 400 packets"), std::string::npos);
     EXPECT_NE(rules.find("ct state new ct count over 4096 jump refuse"), std::string::npos);

@@ -274,22 +274,36 @@ TEST_F(SlotsTest, NeitherReachesTheOthersPortsNorCleansTheOthersJobs) {
 TEST_F(SlotsTest, HasItsShareOfTheLineEachWay) {
     be_in_slot();
     auto workload = make_workload({"/bin/berth-inside", "wait"});
-    const host_agent::Started started = start(workload);
+    start(workload);
     const auto network =
         host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
     ASSERT_TRUE(network);
-    const auto queue = [](std::vector<std::string> words) {
+    const std::string pid = read_text(run + "/jobs/" + to_string(workload.job) + "/pid");
+    const auto said = [](std::vector<std::string> words) {
         return host_agent::run_tool({.arguments = std::move(words)}).output;
     };
-    EXPECT_NE(queue({"tc", "qdisc", "show", "dev", network->bridge}).find("tbf"),
-              std::string::npos);
-    EXPECT_NE(queue({"tc", "qdisc", "show", "dev", network->bridge}).find("rate 50Mbit"),
-              std::string::npos);
-    const std::string pid = read_text(run + "/jobs/" + to_string(workload.job) + "/pid");
-    EXPECT_NE(
-        queue({"nsenter", "--net=/proc/" + pid + "/ns/net", "tc", "qdisc", "show", "dev", "eth0"})
-            .find("rate 50Mbit"),
-        std::string::npos);
+    std::string table = "berth_" + to_string(workload.job);
+    std::replace(table.begin(), table.end(), '-', '_');
+    const auto expect_rate = [&](const std::string& mbit, const std::string& bytes) {
+        const std::string comes = said({"tc", "qdisc", "show", "dev", network->bridge});
+        EXPECT_NE(comes.find("tbf"), std::string::npos) << comes;
+        EXPECT_NE(comes.find("rate " + mbit), std::string::npos) << comes;
+        const std::string leaves = said(
+            {"nsenter", "--net=/proc/" + pid + "/ns/net", "tc", "qdisc", "show", "dev", "eth0"});
+        EXPECT_NE(leaves.find("rate " + mbit), std::string::npos) << leaves;
+        for (const char* chain : {"entering", "leaving"}) {
+            const std::string by_port = said({"nft", "list", "chain", "inet", table, chain});
+            EXPECT_NE(by_port.find("limit rate over " + bytes + " bytes/second"), std::string::npos)
+                << by_port;
+        }
+    };
+    expect_rate("50Mbit", "6250000");
+    // Of an agent that has another share now.
+    host_agent::PodmanOptions edited = options_of(folder, "10.217");
+    edited.network_mbit = 20;
+    runtime = std::make_unique<host_agent::PodmanRuntime>(edited);
+    ASSERT_TRUE(runtime->rejoin(workload));
+    expect_rate("20Mbit", "2500000");
 }
 
 std::int64_t free_bytes_of(const std::string& place) {

@@ -19,6 +19,8 @@
 #include "host_agent/access/ssh.hpp"
 #include "host_agent/access/ssh_world.hpp"
 #include "host_agent/runtimes/container_profile.hpp"
+#include "host_agent/runtimes/guard.hpp"
+#include "host_agent/runtimes/shaper.hpp"
 #include "host_agent_container/elsewhere.hpp"
 #include "host_agent_container/registry.hpp"
 #include "host_agent_container/renter.hpp"
@@ -273,6 +275,19 @@ TEST_F(SshTest, TheSocketIsForTheLoginAlone) {
 class SshFromElsewhereTest : public SshTest {
 protected:
     SshFromElsewhereTest() { ssh_address = "0.0.0.0"; }
+
+    // How long it took.
+    std::chrono::steady_clock::duration copy(const Elsewhere& elsewhere, const std::string& from,
+                                             const std::string& to) const {
+        std::vector<std::string> all = {"scp", "-P", std::to_string(workload.ssh_port)};
+        const auto more = options("right");
+        all.insert(all.end(), more.begin(), more.end());
+        all.insert(all.end(), {from, to});
+        const auto began = std::chrono::steady_clock::now();
+        const auto got = elsewhere.run(all);
+        EXPECT_TRUE(got.good()) << got.error;
+        return std::chrono::steady_clock::now() - began;
+    }
 };
 
 // Its bytes leave by a port of the host, not by the container's own network.
@@ -283,15 +298,10 @@ TEST_F(SshFromElsewhereTest, PastWhatIsIncludedFilesComeSlowlyToo) {
     ::chmod(large.c_str(), 0644);
     workload.limits.egress_bytes = mebibyte;
     const auto fetch = [&] {
-        std::vector<std::string> all = {"scp", "-P", std::to_string(workload.ssh_port)};
-        const auto more = options("right");
-        all.insert(all.end(), more.begin(), more.end());
-        all.insert(all.end(), {"renter@" + elsewhere.host() + ":/work/large", keys + "/large"});
-        const auto began = std::chrono::steady_clock::now();
-        const auto got = elsewhere.run(all);
-        EXPECT_TRUE(got.good()) << got.error;
+        const auto took =
+            copy(elsewhere, "renter@" + elsewhere.host() + ":/work/large", keys + "/large");
         EXPECT_EQ(std::filesystem::file_size(keys + "/large"), 4U * mebibyte);
-        return std::chrono::steady_clock::now() - began;
+        return took;
     };
     fetch();
     EXPECT_GT(runtime->look(workload).egress_bytes, 4 * mebibyte);
@@ -300,6 +310,19 @@ TEST_F(SshFromElsewhereTest, PastWhatIsIncludedFilesComeSlowlyToo) {
     runtime = make_runtime();
     ASSERT_TRUE(runtime->rejoin(workload));
     EXPECT_NO_THROW(runtime->look(workload)) << "again is harmless";
+}
+
+// Nor do they come by that network.
+TEST_F(SshFromElsewhereTest, WhatIsBroughtKeepsToTheShareOfASlot) {
+    const Elsewhere elsewhere("198.51.100");
+    std::ofstream(keys + "/large") << std::string(4 * mebibyte, 'x');
+    const auto bring = [&] {
+        return copy(elsewhere, keys + "/large", "renter@" + elsewhere.host() + ":/work/large");
+    };
+    bring();
+    host_agent::Guard(workload.job).keep_to(host_agent::bytes_per_second(10));
+    EXPECT_GT(bring(), std::chrono::milliseconds(1500));
+    EXPECT_EQ(std::filesystem::file_size(workload.folder + "/work/large"), 4U * mebibyte);
 }
 
 // In namespaces of its own, with a copy of /etc that has no such user yet; the numbers that several

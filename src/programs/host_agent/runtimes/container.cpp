@@ -205,7 +205,7 @@ void PodmanRuntime::put_guard(const Workload& workload, const JobNetwork& networ
     if (workload.ssh_port != 0) guarded.host_ports.push_back(workload.ssh_port);
     guarded.leaves_by_loopback = workload.is_by_gate;
     guarded.host_users.push_back(front_user());  // who passes requests on
-    guarded.leaving_max = bytes_per_second(options_.network_mbit);
+    guarded.passing_max = bytes_per_second(options_.network_mbit);
     Guard(workload.job).put(guarded);
 }
 
@@ -343,7 +343,7 @@ std::optional<Started> PodmanRuntime::rejoin(const Workload& workload) {
         }
         return {};
     }
-    if (!Guard(workload.job).egress_bytes()) put_guard(workload, *network);
+    keep_in_bounds(workload, *seen, *network);
     return Started{.container_id = seen->id,
                    .ssh_host_key_fingerprint = open_ssh(workload, *network, &*seen)};
 }
@@ -487,6 +487,27 @@ void PodmanRuntime::keep_to_share(const Inspected& made, const JobNetwork& netwo
     } catch (const std::exception&) {
         if (is_alive(made.pid, made.id)) throw;  // else it is over, and its network with it
     }
+}
+
+// Of one that runs on. An agent may have another share than the one before it had; where that
+// cannot be had what the rental began with holds it.
+void PodmanRuntime::keep_in_bounds(const Workload& workload, const Inspected& running,
+                                   const JobNetwork& network) {
+    const auto sent = Guard(workload.job).egress_bytes();
+    if (!sent) put_guard(workload, network);
+    if (options_.network_mbit == 0) return;
+    try {
+        Guard(workload.job).keep_to(bytes_per_second(options_.network_mbit));
+        keep_to_share(running, network);
+    } catch (const std::exception& error) {
+        log(Level::error, "share_not_changed",
+            {{"job", to_string(workload.job)}, {"why", error.what()}});
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        shaped_.erase(workload.job);
+    }
+    if (sent) shape(workload, running.pid, *sent);
 }
 
 // For programs that work beside the containers of a slot, as whoever unpacks its images.

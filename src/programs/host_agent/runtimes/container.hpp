@@ -102,6 +102,8 @@ private:
     std::optional<std::int64_t> egress(const Workload& workload);
     void shape(const Workload& workload, pid_t pid, std::int64_t sent_bytes);
     void keep_to_share(const Inspected& made, const JobNetwork& network) const;
+    void keep_in_bounds(const Workload& workload, const Inspected& running,
+                        const JobNetwork& network);
     std::function<void(pid_t)> counting_in() const;
     void remove_secrets(const Workload& workload) const;
     void know_images();

@@ -32,19 +32,39 @@ std::string bound(std::int64_t bytes_per_second) {
                        std::max(burst_bytes, bytes_per_second / 100));
 }
 
+// A rule for what passes by the ports of the host; none where there are no ports.
+std::string by_ports(const GuardedNetwork& network, std::string_view port, std::string_view device,
+                     std::string_view verdict) {
+    if (network.host_ports.empty()) return "";
+    return fmt::format("tcp {} {{ {} }} {} {}\"lo\" {}", port, fmt::join(network.host_ports, ", "),
+                       device, network.leaves_by_loopback ? "" : "!= ", verdict);
+}
+
+// A chain with nothing but another bound.
+std::string bound_anew(const std::string& table, std::string_view chain,
+                       std::int64_t bytes_per_second) {
+    return fmt::format(
+        R"(add chain inet {0} {1}
+flush chain inet {0} {1}
+add rule inet {0} {1} {2}
+)",
+        table, chain, bound(bytes_per_second));
+}
+
+void tell_kernel(std::string rules) {
+    run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = std::move(rules)});
+}
+
 }  // namespace
 
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
 // passes on to the world: it counts as leaving; so does what it asks of names, which can carry
-// anything. The delete would fail without a table. A reset is always heard at once; other refusals
-// the kernel sends once a second. What comes too fast is dropped: whoever asks again a second later
-// gets through. Mail to strangers is what abuse desks close a host's line for.
+// anything. What comes by the ports of the host is bounded within conversations alone, so that a
+// stranger who begins none cannot keep the renter out. The delete would fail without a table. A
+// reset is always heard at once; other refusals the kernel sends once a second. What comes too fast
+// is dropped: whoever asks again a second later gets through. Mail to strangers is what abuse desks
+// close a host's line for.
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
-    std::string leaving;
-    if (!network.host_ports.empty())
-        leaving = fmt::format("tcp sport {{ {} }} oifname {}\"lo\" jump leaving",
-                              fmt::join(network.host_ports, ", "),
-                              network.leaves_by_loopback ? "" : "!= ");
     std::vector<uid_t> users = network.host_users;
     users.push_back(0);
     std::string closed(closed_addresses);
@@ -67,12 +87,16 @@ table inet {table} {{
     ct state new limit name new_connections drop
     counter name egress accept
   }}
+  chain entering {{
+    {bound}
+  }}
   chain leaving {{
     {bound}
     counter name egress
   }}
   chain to_host {{
     type filter hook input priority -10; policy accept;
+    {entering}
     iifname != "{bridge}" return
     ip daddr {gateway} meta l4proto {{ tcp, udp }} th dport 53 jump names
     ct state established,related counter name egress accept
@@ -101,8 +125,11 @@ table inet {table} {{
 )",
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
-        fmt::arg("closed", closed), fmt::arg("leaving", leaving),
-        fmt::arg("bound", bound(network.leaving_max)), fmt::arg("users", fmt::join(users, ", ")),
+        fmt::arg("closed", closed),
+        fmt::arg("leaving", by_ports(network, "sport", "oifname", "jump leaving")),
+        fmt::arg("entering",
+                 by_ports(network, "dport", "iifname", "ct state established jump entering")),
+        fmt::arg("bound", bound(network.passing_max)), fmt::arg("users", fmt::join(users, ", ")),
         fmt::arg("open", network.connections.open_max),
         fmt::arg("new_per_second", network.connections.new_per_second_max),
         fmt::arg("new_at_once", network.connections.new_at_once_max));
@@ -110,26 +137,21 @@ table inet {table} {{
 
 Guard::Guard(JobId job) : table_(table_of(job)) {}
 
-void Guard::put(const GuardedNetwork& network) {
-    run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = guard_rules(table_, network)});
-}
+void Guard::put(const GuardedNetwork& network) { tell_kernel(guard_rules(table_, network)); }
 
 void Guard::remove() {
-    run_tool_or_throw(
-        {.arguments = {"nft", "-f", "-"},
-         .input = fmt::format("add table inet {0}\ndelete table inet {0}\n", table_)});
+    tell_kernel(fmt::format("add table inet {0}\ndelete table inet {0}\n", table_));
 }
 
 // What is dropped TCP sends again, and is counted when it leaves.
 void Guard::slow_down(std::int64_t bytes_per_second) {
-    run_tool_or_throw({.arguments = {"nft", "-f", "-"},
-                       .input = fmt::format(
-                           R"(add chain inet {0} leaving
-flush chain inet {0} leaving
-add rule inet {0} leaving {1}
-add rule inet {0} leaving counter name egress
-)",
-                           table_, bound(bytes_per_second))});
+    tell_kernel(bound_anew(table_, "leaving", bytes_per_second) +
+                fmt::format("add rule inet {} leaving counter name egress\n", table_));
+}
+
+void Guard::keep_to(std::int64_t bytes_per_second) {
+    slow_down(bytes_per_second);
+    tell_kernel(bound_anew(table_, "entering", bytes_per_second));
 }
 
 std::optional<std::int64_t> Guard::egress_bytes() const {

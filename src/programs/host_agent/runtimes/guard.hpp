@@ -36,8 +36,9 @@ struct GuardedNetwork {
     // Networks that the host itself is in, whatever their addresses: "203.0.113.0/24".
     std::vector<std::string> neighbours;
     ConnectionLimits connections{};
-    // How fast what leaves by the ports of the host goes at most, in bytes a second; 0: no bound.
-    std::int64_t leaving_max = 0;
+    // How fast what passes by the ports of the host goes at most, each way, in bytes a second; 0:
+    // no bound.
+    std::int64_t passing_max = 0;
 };
 
 class Guard {
@@ -49,6 +50,8 @@ public:
     // What leaves by the ports of the host goes at most so fast from now on; that of the container
     // is another's affair (shaper.hpp). Harmless when it does already. Throws std::runtime_error.
     void slow_down(std::int64_t bytes_per_second);
+    // Likewise, and what comes by them too.
+    void keep_to(std::int64_t bytes_per_second);
     // Bytes that left the host for this job; empty when the guard is not there.
     std::optional<std::int64_t> egress_bytes() const;
 

@@ -2,7 +2,7 @@
 //
 // One that has sent what its offer includes goes on, slowly: 10 megabits a second, whatever leaves
 // it. It is never cut. One of a slot has the slot's share of the line, each way. What its renter
-// fetches by SSH leaves by a port of the host, and is slowed there (guard.hpp).
+// fetches and brings by SSH passes a port of the host, and is slowed there (guard.hpp).
 #pragma once
 
 #include <sys/types.h>
