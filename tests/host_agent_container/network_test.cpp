@@ -204,6 +204,39 @@ TEST_F(NetworkTest, NamesThatAreAskedForCountAsLeaving) {
     EXPECT_GT(guard.egress_bytes().value(), before);
 }
 
+TEST_F(NetworkTest, WhatIsAskedOfNamesASecondIsBounded) {
+    constexpr int questions = 8;
+    auto workload = make_workload({"/bin/berth-inside", "wait"});
+    const host_agent::Started started = start(workload);
+    const auto own =
+        host_agent::ContainerNetworks(folder + "/networks", "10.217").find(workload.job);
+    ASSERT_TRUE(own);
+    // Bytes that got through, of a packet for each.
+    const auto asked_with = [&](const host_agent::ConnectionLimits& limits) {
+        host_agent::Guard guard(workload.job);
+        guard.put({.bridge = own->bridge,
+                   .subnet = own->subnet,
+                   .gateway = own->gateway,
+                   .host_ports = {},
+                   .host_users = {},
+                   .neighbours = {},
+                   .connections = limits});
+        host_agent::run_tool({.arguments = {"runc", "exec", started.container_id, "/bin/sh", "-c",
+                                            "for i in 1 2 3 4 5 6 7 8; do "
+                                            "berth-inside resolve berth.invalid & done; wait"}});
+        return guard.egress_bytes().value();
+    };
+    const std::int64_t all = asked_with({});
+    ASSERT_GT(all, 0);
+    EXPECT_EQ(all % questions, 0);
+    const auto begun = std::chrono::steady_clock::now();
+    const std::int64_t slowly =
+        asked_with({.asking_per_second_max = 1, .asking_at_once_max = 3}) / (all / questions);
+    const auto took = std::chrono::steady_clock::now() - begun;
+    EXPECT_GE(slowly, 3);
+    EXPECT_LE(slowly, 4 + took / std::chrono::seconds(1));
+}
+
 TEST_F(NetworkTest, PastWhatIsIncludedAJobSendsSlowlyAndIsNotCut) {
     const Elsewhere elsewhere("198.51.100");
     auto workload = make_workload({"/bin/berth-inside", "wait"});
@@ -284,6 +317,7 @@ TEST(GuardRulesTest, CountWhatLeavesByThePortsOfTheJob) {
               std::string::npos);
     EXPECT_NE(rules.find("tcp dport 25 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("rate over 200/second burst 400 packets"), std::string::npos);
+    EXPECT_NE(rules.find("rate over 1000/second burst 2000 packets"), std::string::npos);
     EXPECT_NE(rules.find("ct state new ct count over 4096 jump refuse"), std::string::npos);
     EXPECT_NE(rules.find("ip daddr 10.0.0.0/29 meta skuid != { 998, 0 } reject"),
               std::string::npos);

@@ -75,6 +75,7 @@ delete table inet {table}
 table inet {table} {{
   counter egress {{ }}
   limit new_connections {{ rate over {new_per_second}/second burst {new_at_once} packets }}
+  limit asking {{ rate over {asking_per_second}/second burst {asking_at_once} packets }}
   set closed {{
     type ipv4_addr; flags interval; auto-merge;
     elements = {{ {closed} }}
@@ -84,6 +85,7 @@ table inet {table} {{
     reject
   }}
   chain names {{
+    limit name asking drop
     ct state new limit name new_connections drop
     counter name egress accept
   }}
@@ -132,7 +134,9 @@ table inet {table} {{
         fmt::arg("bound", bound(network.passing_max)), fmt::arg("users", fmt::join(users, ", ")),
         fmt::arg("open", network.connections.open_max),
         fmt::arg("new_per_second", network.connections.new_per_second_max),
-        fmt::arg("new_at_once", network.connections.new_at_once_max));
+        fmt::arg("new_at_once", network.connections.new_at_once_max),
+        fmt::arg("asking_per_second", network.connections.asking_per_second_max),
+        fmt::arg("asking_at_once", network.connections.asking_at_once_max));
 }
 
 Guard::Guard(JobId job) : table_(table_of(job)) {}

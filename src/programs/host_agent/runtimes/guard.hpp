@@ -21,6 +21,9 @@ struct ConnectionLimits {
     std::int64_t open_max = 4096;           // from the job to the internet, at once
     std::int64_t new_per_second_max = 200;  // names that are asked for among them
     std::int64_t new_at_once_max = 400;     // after a pause
+    // Of packets to who tells names, in whichever conversation; he is one for all jobs of the host.
+    std::int64_t asking_per_second_max = 1000;
+    std::int64_t asking_at_once_max = 2000;
 };
 
 struct GuardedNetwork {
