@@ -71,7 +71,8 @@ int give(const Answer& answer, unsigned* number) {
 }
 
 int give(const std::string& text, char* into, unsigned size) {
-    std::strncpy(into, text.c_str(), size);
+    std::memset(into, 0, size);
+    text.copy(into, size - 1);
     return text.empty() ? berth::test::nvml_not_supported : 0;
 }
 
