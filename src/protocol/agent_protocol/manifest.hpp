@@ -114,7 +114,7 @@ constexpr auto wire_docs(const Enroll*) {
         {"protocol_version", "The version the agent speaks.", "1"},
         {"agent_version", "Of the agent's program, for people.", "1.0.0"},
         {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest.",
-         "sha256:88f3cd51e2531799b33741080eddc1cf65142eb245604eda8ac6b2048395e238"},
+         "sha256:67fd44e138c85b357a783207ed315cd75078ffdab0cdbf634b7e0af8760e1b54"},
         {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }
@@ -155,7 +155,7 @@ constexpr auto wire_docs(const NewManifest*) {
         {"agent_version", "Of the agent's program; an upgrade of it changes nothing else.",
          "1.0.1"},
         {"manifest_hash", "SHA-256 of the canonical JSON (RFC 8785) of the manifest.",
-         "sha256:88f3cd51e2531799b33741080eddc1cf65142eb245604eda8ac6b2048395e238"},
+         "sha256:67fd44e138c85b357a783207ed315cd75078ffdab0cdbf634b7e0af8760e1b54"},
         {"boot_id", "Changes with every boot of the host.", "6a1f2c1e-0c2b-4c5e-8a2d-3c9d2b1a0f4e"},
     });
 }
