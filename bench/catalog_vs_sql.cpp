@@ -6,8 +6,11 @@
 //
 // `flat` is what PostgreSQL does when nothing is left to join, to fit or to render: each item
 // stands with its finished JSON in one table that is made for this query and never changes.
+#include <fstream>
+
 #include "bench/catalog_server.hpp"
 #include "bench/pgbench.hpp"
+#include "ledger/settings.hpp"
 #include "wire/wire.hpp"
 
 namespace {

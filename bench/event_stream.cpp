@@ -1,6 +1,13 @@
 // 5,000 streams of 250 accounts, each of which is told something every second: the processor that
 // takes a server, telling included, against a bare process that writes as many bytes to as many
 // sockets; and how late events come.
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
 #include "bench/event_streams.hpp"
 
 namespace {

@@ -1,5 +1,7 @@
 // Rentals a second on 64 machines of one host, whose stream all of them write to, against 64
 // machines of as many hosts; on PostgreSQL, where they meet at a row.
+#include <gtest/gtest.h>
+
 #include "bench/events.hpp"
 #include "support/postgres_cluster.hpp"
 

@@ -1,4 +1,6 @@
 // The same on PostgreSQL.
+#include <gtest/gtest.h>
+
 #include "bench/events.hpp"
 #include "support/postgres_cluster.hpp"
 

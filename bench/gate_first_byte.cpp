@@ -4,7 +4,9 @@
 //
 // The distance is a forwarder that delays: a connection is there after one and a half round trips,
 // as its first bytes would be, and what goes over it then takes half of one each way.
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <chrono>

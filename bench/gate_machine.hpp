@@ -2,31 +2,18 @@
 // it and take its calls: what an agent does, and no more.
 #pragma once
 
-#include <arpa/inet.h>
-#include <fmt/format.h>
-#include <netinet/in.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "agent_protocol/gate_ticket.hpp"
-#include "agent_protocol/signature.hpp"
+#include "base/descriptor.hpp"
 #include "bench/measure.hpp"
 #include "gate/folder.hpp"
-#include "http/call_out.hpp"
 #include "http/loop_thread.hpp"
-#include "http/pump.hpp"
 #include "http/tls.hpp"
 
 namespace berth::bench {
@@ -34,67 +21,17 @@ namespace berth::bench {
 inline constexpr std::uint16_t gate_doors_from = 20'000;
 inline constexpr std::uint16_t gate_doors_to = 32'767;
 
-inline void allow_many_files(rlim_t wanted) {
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    if (limit.rlim_max < wanted) throw std::runtime_error("too few open files allowed");
-}
+void allow_many_files(rlim_t wanted);
 
 // From an address of loopback to a port of it.
-inline int connect_from(const std::string& source, std::uint16_t port) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in from{};
-    from.sin_family = AF_INET;
-    ::inet_pton(AF_INET, source.c_str(), &from.sin_addr);
-    sockaddr_in to = from;
-    to.sin_port = htons(port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0 ||
-        ::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
-        throw std::runtime_error(std::string("cannot connect: ") + std::strerror(errno));
-    return socket;
-}
+int connect_from(const std::string& source, std::uint16_t port);
 
-inline std::uint16_t free_tcp_port() {
-    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in own{};
-    own.sin_family = AF_INET;
-    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof own;
-    if (::bind(socket.number(), reinterpret_cast<const sockaddr*>(&own), size) != 0 ||
-        ::getsockname(socket.number(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-        throw std::runtime_error("no free port");
-    return ntohs(own.sin_port);
-}
+std::uint16_t free_tcp_port();
 
 class GateProcess {
 public:
-    GateProcess() : folder_(kept_.path), server_key_(crypto::Secret(Bytes(32, 's'))) {
-        identity_ = folder_.init({.host = "gate.example",
-                                  .link_port = free_tcp_port(),
-                                  .call_port = free_tcp_port(),
-                                  .ports = {gate_doors_from, gate_doors_to}},
-                                 SystemClock().now(), random_);
-        tls_key_ = folder_.make_tls();
-        folder_.keep_server_keys({{"k1", to_base64(server_key_.public_key().view())}});
-        process_ = ::fork();
-        if (process_ == 0) {
-            const auto program =
-                std::filesystem::read_symlink("/proc/self/exe").parent_path() / "berth-gate";
-            if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(127);
-            ::execl(program.c_str(), "berth-gate", "run", "--dir", kept_.path.c_str(), "--server",
-                    "http://127.0.0.1:9", "--listen", "127.0.0.1", "--metrics", "127.0.0.1:0",
-                    "--threads", "1", nullptr);
-            ::_exit(127);
-        }
-        await();
-    }
-    ~GateProcess() {
-        ::kill(process_, SIGKILL);
-        ::waitpid(process_, nullptr, 0);
-    }
+    GateProcess();
+    ~GateProcess();
     GateProcess(const GateProcess&) = delete;
     GateProcess& operator=(const GateProcess&) = delete;
 
@@ -106,60 +43,17 @@ public:
     }
     const Bytes& tls_key() const { return tls_key_; }
 
-    double resident_kib() const {
-        std::ifstream file(fmt::format("/proc/{}/status", process_));
-        for (std::string line; std::getline(file, line);)
-            if (line.starts_with("VmRSS:")) return std::stod(line.substr(6));
-        throw std::runtime_error("the gate is gone");
-    }
+    double resident_kib() const;
 
     // The request for a link of a machine with one door.
     struct Wish {
         std::uint16_t port = gate_doors_from;
         agent_protocol::DoorKind kind = agent_protocol::DoorKind::ssh;
     };
-    std::string link_request(const Wish& wish) {
-        const Time now = SystemClock().now();
-        const MachineId machine = MachineId::make(now, random_);
-        crypto::Ed25519Key key{crypto::Secret::make(random_)};
-        agent_protocol::Ticket ticket;
-        ticket.gate_id = identity_.gate_id;
-        ticket.machine_id = machine;
-        ticket.public_key = to_base64(key.public_key().view());
-        ticket.fence = {1};
-        ticket.serial = {1};
-        ticket.doors.value.push_back({.door_id = agent_protocol::DoorId::make(now, random_),
-                                      .port = {wish.port},
-                                      .kind = wish.kind,
-                                      .rate_bps = {0},
-                                      .streams_max = {512}});
-        ticket.expires_at = now + std::chrono::hours(1);
-        const std::string body = agent_protocol::write_ticket(ticket, "k1", server_key_);
-        http::Outbound request{.method = "POST",
-                               .url = fmt::format("https://gate.example:{}/v1/link", link_port()),
-                               .body = body};
-        const std::string nonce = agent_protocol::make_nonce(random_);
-        agent_protocol::RequestSigner(machine, std::move(key)).sign(request, {now, nonce});
-        std::string text =
-            fmt::format("POST /v1/link HTTP/1.1\r\nHost: gate.example:{}\r\nContent-Length: {}\r\n",
-                        link_port(), body.size());
-        for (const http::Headers::Field& field : request.headers)
-            text += field.name + ": " + field.value + "\r\n";
-        return text + "\r\n" + body;
-    }
+    std::string link_request(const Wish& wish);
 
 private:
-    void await() const {
-        for (int i = 0; i < 500; ++i) {
-            try {
-                ::close(connect_from("127.0.0.1", call_port()));
-                return;
-            } catch (const std::exception&) {
-                ::usleep(20'000);
-            }
-        }
-        throw std::runtime_error("berth-gate does not start");
-    }
+    void await() const;
 
     Folder kept_;
     gate::Folder folder_;
@@ -174,44 +68,15 @@ private:
 class BenchLink {
 public:
     BenchLink(int socket, const Bytes& tls_key, const http::TlsContext& context,
-              const std::string& request)
-        : socket_(socket), session_(context, socket, {"gate.example", tls_key}) {
-        if (session_.shake_hands().status != http::Transfer::Status::done ||
-            session_.write(request).status != http::Transfer::Status::done)
-            throw std::runtime_error("no TLS");
-        text_ = read_until("hello");
-        if (!text_.starts_with("HTTP/1.1 200")) throw std::runtime_error("no link: " + text_);
-        text_.clear();
-    }
+              const std::string& request);
 
     // The id of the next call; empty at the end.
-    std::string next_call() {
-        const std::string mark = "\"call_id\":\"";
-        while (true) {
-            const std::size_t at = text_.find(mark);
-            if (at != text_.npos && text_.find('\n', at) != text_.npos) {
-                const std::string id = text_.substr(at + mark.size(), 36);
-                text_.erase(0, text_.find('\n', at));
-                return id;
-            }
-            if (!fill()) return "";
-        }
-    }
+    std::string next_call();
     int socket() const { return socket_.number(); }
 
 private:
-    bool fill() {
-        std::array<char, http::TlsSession::record_bytes_max> piece;
-        const http::Transfer transfer = session_.read(piece);
-        if (transfer.status != http::Transfer::Status::done) return false;
-        text_.append(piece.data(), transfer.bytes);
-        return true;
-    }
-    std::string read_until(const std::string& mark) {
-        while (text_.find(mark) == text_.npos)
-            if (!fill()) break;
-        return text_;
-    }
+    bool fill();
+    std::string read_until(const std::string& mark);
 
     Descriptor socket_;
     http::TlsSession session_;
@@ -226,52 +91,13 @@ public:
         std::uint16_t call_port;
         std::uint16_t local_port;
     };
-    BenchMachine(GateProcess& gate, const Places& places, const GateProcess::Wish& wish)
-        : places_(places),
-          link_(connect_from("127.0.0.1", places.link_port), gate.tls_key(), context_,
-                gate.link_request(wish)),
-          thread_([this] {
-              for (std::string call = link_.next_call(); !call.empty(); call = link_.next_call())
-                  answer(call);
-          }) {}
-    ~BenchMachine() {
-        ::shutdown(link_.socket(), SHUT_RDWR);
-        thread_.join();
-    }
+    BenchMachine(GateProcess& gate, const Places& places, const GateProcess::Wish& wish);
+    ~BenchMachine();
     BenchMachine(const BenchMachine&) = delete;
     BenchMachine& operator=(const BenchMachine&) = delete;
 
 private:
-    static http::Endpoint local(std::uint16_t port) {
-        return {.address = *http::parse_address("127.0.0.1"), .port = port, .host = "gate.example"};
-    }
-
-    // Both connections at the same time; whichever comes second joins them.
-    void answer(const std::string& call) {
-        struct Both {
-            http::Carrier gate;
-            http::Carrier own;
-        };
-        const auto both = std::make_shared<Both>();
-        const auto& loop = loops_.loop();
-        const auto joined = [both, loop] {
-            if (both->gate && both->own)
-                http::join(loop, std::move(both->gate), std::move(both->own), {});
-        };
-        http::call_out(loop,
-                       {.endpoint = local(places_.call_port),
-                        .target = "/v1/calls/" + call,
-                        .switch_to = "berth-stream"},
-                       [both, joined](http::Called called) {
-                           both->gate = std::move(called.carrier);
-                           joined();
-                       });
-        http::call_out(loop, {.endpoint = local(places_.local_port)},
-                       [both, joined](http::Called called) {
-                           both->own = std::move(called.carrier);
-                           joined();
-                       });
-    }
+    void answer(const std::string& call);
 
     const Places places_;
     const http::TlsContext context_ = http::TlsContext::for_clients();

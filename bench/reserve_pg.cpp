@@ -11,6 +11,7 @@
 #include "bench/catalog_server.hpp"
 #include "bench/cycle.hpp"
 #include "bench/pgbench.hpp"
+#include "ledger/settings.hpp"
 #include "machines/settings.hpp"
 #include "offers/settings.hpp"
 #include "rentals/quotes.hpp"

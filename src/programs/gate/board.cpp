@@ -148,7 +148,7 @@ std::vector<DoorReport> Board::report() {
     return rows;
 }
 
-void Board::obey(const agent_protocol::GateOrders& orders, const std::vector<DoorReport>& heard) {
+void Board::follow(const agent_protocol::GateOrders& orders, const std::vector<DoorReport>& heard) {
     heard_at_ = clock_.now();
     http::AddressBlocks relays;
     for (const std::string& text : orders.relays)

@@ -84,8 +84,8 @@ public:
 
     std::vector<agent_protocol::DoorReport> report();
     // After a report with these rows was heard.
-    void obey(const agent_protocol::GateOrders& orders,
-              const std::vector<agent_protocol::DoorReport>& heard);
+    void follow(const agent_protocol::GateOrders& orders,
+                const std::vector<agent_protocol::DoorReport>& heard);
     void drain();
     bool is_drained() const;
     Present present() const;

@@ -75,11 +75,11 @@ Gate::Gate(GateOptions options, const Clock& clock, Random& random, http::Client
                              report.draining = board_->present().draining;
                          });
                      },
-                 .obey =
+                 .follow =
                      [this](const agent_protocol::GateOrders& orders, const Reporter::Rows& rows) {
                          tickets_.take_keys(orders.keys);
                          if (orders.drain) drain();
-                         board_->run([&] { board_->obey(orders, rows); });
+                         board_->run([&] { board_->follow(orders, rows); });
                      }}) {
     folder_.make_tls();
     links_ = std::make_unique<http::Server>(server_options(true), link_entrance_);

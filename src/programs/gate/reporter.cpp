@@ -99,7 +99,7 @@ bool Reporter::report_once() {
                 {{"status", answer->status}, {"body", answer->body.substr(0, 300)}});
         return false;
     }
-    hooks_.obey(*orders, report_.doors.value);
+    hooks_.follow(*orders, report_.doors.value);
     return true;
 }
 

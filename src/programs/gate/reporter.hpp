@@ -44,7 +44,7 @@ public:
     struct Hooks {
         // Fills in what there is to report.
         std::function<void(agent_protocol::GateReport&)> fill;
-        std::function<void(const agent_protocol::GateOrders&, const Rows&)> obey;
+        std::function<void(const agent_protocol::GateOrders&, const Rows&)> follow;
     };
 
     Reporter(ReporterOptions options, const Identity& identity, http::Client& client,

@@ -102,7 +102,7 @@ struct OpenedDoor {
 class OpenedDoors {
 public:
     // Empty, or why not.
-    std::string obey(Handed handed) {
+    std::string carry_out(Handed handed) {
         const auto order = read_order(handed.bytes);
         if (!order) return "the order is none";
         doors_.erase(order->port);
@@ -183,7 +183,7 @@ int run_front(int socket, uid_t user) {
     }
     OpenedDoors doors;
     while (auto handed = take_handed(socket, order_bytes_max)) {
-        const std::string why_not = doors.obey(std::move(*handed));
+        const std::string why_not = doors.carry_out(std::move(*handed));
         if (!hand_over(socket, why_not.empty() ? front_obeyed : why_not)) break;
     }
     // Whoever is still being served loses the door with the agent.

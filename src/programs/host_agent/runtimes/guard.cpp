@@ -51,12 +51,6 @@ add rule inet {0} {1} {2}
         table, chain, bound(bytes_per_second));
 }
 
-void tell_kernel(std::string rules) {
-    run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = std::move(rules)});
-}
-
-}  // namespace
-
 // What a job sends to the host in a conversation that the host began is an answer, which the agent
 // passes on to the world: it counts as leaving; so does what it asks of names, which can carry
 // anything. What comes by the ports of the host is bounded within conversations alone, so that a
@@ -64,13 +58,7 @@ void tell_kernel(std::string rules) {
 // reset is always heard at once; other refusals the kernel sends once a second. What comes too fast
 // is dropped: whoever asks again a second later gets through. Mail to strangers is what abuse desks
 // close a host's line for.
-std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
-    std::vector<uid_t> users = network.host_users;
-    users.push_back(0);
-    std::string closed(closed_addresses);
-    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
-    return fmt::format(
-        R"(add table inet {table}
+constexpr std::string_view rules_of_a_job = R"(add table inet {table}
 delete table inet {table}
 table inet {table} {{
   counter egress {{ }}
@@ -124,8 +112,21 @@ table inet {table} {{
     {leaving}
   }}
 }}
-)",
-        fmt::arg("table", table), fmt::arg("bridge", network.bridge),
+)";
+
+void tell_kernel(std::string rules) {
+    run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = std::move(rules)});
+}
+
+}  // namespace
+
+std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
+    std::vector<uid_t> users = network.host_users;
+    users.push_back(0);
+    std::string closed(closed_addresses);
+    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
+    return fmt::format(
+        rules_of_a_job, fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
         fmt::arg("closed", closed),
         fmt::arg("leaving", by_ports(network, "sport", "oifname", "jump leaving")),
