@@ -19,7 +19,8 @@ Board::Board(std::shared_ptr<http::Loop> loop,
       random_(random),
       tally_(tally),
       options_(std::move(options)),
-      sources_(options_.limits.calls_of_source) {}
+      sources_(options_.limits.calls_of_source),
+      seldom_(options_.limits.seldom_of_network) {}
 
 Board::~Board() = default;
 

@@ -116,7 +116,7 @@ private:
     };
     struct Joined {
         http::Pump pump;
-        std::string source;  // whose stream it is
+        std::string source;  // the network whose stream it is
         Duration since{};
     };
     struct Door {
@@ -192,6 +192,7 @@ private:
     std::unordered_map<CallId, Call> calls_;
     std::map<DoorId, std::pair<Rank, Time>> cut_;  // up to which ticket, and until when it counts
     Sources sources_;
+    Sources seldom_;  // by their networks: who has some left comes seldom
     http::AddressBlocks relays_;
     std::size_t waiting_ = 0;
     std::uint64_t streams_begun_ = 0;
