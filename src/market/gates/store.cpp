@@ -148,6 +148,9 @@ const db::Query<JobDoor> places_of_job_sql(
     "SELECT {} FROM (SELECT d.door_id, d.gate_id, d.name, d.kind, g.host, g.dial_host, d.port "
     "FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
     "WHERE d.job_id = $1 AND d.freed_at IS NULL) AS placed ORDER BY door_id");
+constexpr std::string_view heard_gate_sql =
+    "SELECT d.port FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
+    "WHERE d.job_id = $1 AND g.heard_at >= $2 AND g.removed_at IS NULL LIMIT 1";
 const db::Query<JobDoor> place_of_name_sql(
     "SELECT {} FROM (SELECT d.door_id, d.gate_id, d.name, d.kind, g.host, g.dial_host, d.port "
     "FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
@@ -367,6 +370,10 @@ void note_listening(db::Transaction& tx, Time now, Duration gap) {
 
 std::vector<JobDoor> doors_of_job(db::Transaction& tx, JobId job) {
     return tx.fetch(places_of_job_sql, job);
+}
+
+bool has_gate_that_lives(db::Transaction& tx, JobId job, Time now) {
+    return tx.fetch_value<std::int64_t>(heard_gate_sql, job, now - gate_fresh).has_value();
 }
 
 std::optional<JobDoor> door_of_job(db::Transaction& tx, JobId job, std::string_view name) {
