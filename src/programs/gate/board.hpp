@@ -83,7 +83,7 @@ public:
     std::shared_ptr<Answered> answer(const CallId& call);
 
     std::vector<agent_protocol::DoorReport> report();
-    // After a report with these rows was heard.
+    // After the last report, with these rows, was heard.
     void obey(const agent_protocol::GateOrders& orders,
               const std::vector<agent_protocol::DoorReport>& heard);
     void drain();
@@ -126,6 +126,7 @@ private:
         std::size_t streams_max = 0;
         bool open = false;
         Rank rank{};  // of the ticket that gave it last
+        Rank told{};  // as it was in the last report
         Time expires_at{};
         Bucket calls{};
         std::size_t waiting = 0;
