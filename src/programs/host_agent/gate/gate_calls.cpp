@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/log_limiter.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -97,6 +98,18 @@ void GateCalls::begin(const GateAddress& gate, const LinkLine& line) {
     dial_local(call);
 }
 
+// A gate can let every call fail, and ask for a dozen a second.
+void GateCalls::note_failure(const Call& call, Way way, const http::Called& called) {
+    static LogLimiter limiter{std::chrono::seconds(10)};
+    if (const std::int64_t count = limiter.note(); count > 0)
+        log(Level::warn, "gate_call_failed",
+            {{"gate", call.gate.host},
+             {"by", way == Way::tls ? "TLS" : "TCP"},
+             {"status", called.status},
+             {"why", called.reason},
+             {"count", count}});
+}
+
 // A process of the gate that ends has a port of its own for what is still to be answered there.
 void GateCalls::dial_gate(const CallOf& call, Way way) {
     const GateAddress& gate = call->gate;
@@ -121,12 +134,7 @@ void GateCalls::dial_gate(const CallOf& call, Way way) {
 }
 
 void GateCalls::gate_answered(const CallOf& call, Way way, http::Called called) {
-    if (called.failure != http::Called::Failure::none)
-        log(Level::warn, "gate_call_failed",
-            {{"gate", call->gate.host},
-             {"by", way == Way::tls ? "TLS" : "TCP"},
-             {"status", called.status},
-             {"why", called.reason}});
+    if (called.failure != http::Called::Failure::none) note_failure(*call, way, called);
     if (way == Way::plain && !call->line.call_port && may_be_in_the_way(called))
         return dial_gate(call, Way::tls);
     // It stays so: each call would wait for the plain one to fail first.
