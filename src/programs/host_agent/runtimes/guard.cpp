@@ -51,6 +51,19 @@ add rule inet {0} {1} {2}
         table, chain, bound(bytes_per_second));
 }
 
+std::string closed_to(const GuardedNetwork& network) {
+    std::string closed(closed_addresses);
+    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
+    return closed;
+}
+
+// Who on the host may begin conversations with the job.
+std::string users_of(const GuardedNetwork& network) {
+    std::vector<uid_t> users = network.host_users;
+    users.push_back(0);
+    return fmt::format("{}", fmt::join(users, ", "));
+}
+
 void tell_kernel(std::string rules) {
     run_tool_or_throw({.arguments = {"nft", "-f", "-"}, .input = std::move(rules)});
 }
@@ -65,10 +78,6 @@ void tell_kernel(std::string rules) {
 // is dropped: whoever asks again a second later gets through. Mail to strangers is what abuse desks
 // close a host's line for.
 std::string guard_rules(const std::string& table, const GuardedNetwork& network) {
-    std::vector<uid_t> users = network.host_users;
-    users.push_back(0);
-    std::string closed(closed_addresses);
-    for (const std::string& neighbours : network.neighbours) closed += ", " + neighbours;
     return fmt::format(
         R"(add table inet {table}
 delete table inet {table}
@@ -127,11 +136,11 @@ table inet {table} {{
 )",
         fmt::arg("table", table), fmt::arg("bridge", network.bridge),
         fmt::arg("gateway", network.gateway), fmt::arg("subnet", network.subnet),
-        fmt::arg("closed", closed),
+        fmt::arg("closed", closed_to(network)),
         fmt::arg("leaving", by_ports(network, "sport", "oifname", "jump leaving")),
         fmt::arg("entering",
                  by_ports(network, "dport", "iifname", "ct state established jump entering")),
-        fmt::arg("bound", bound(network.passing_max)), fmt::arg("users", fmt::join(users, ", ")),
+        fmt::arg("bound", bound(network.passing_max)), fmt::arg("users", users_of(network)),
         fmt::arg("open", network.connections.open_max),
         fmt::arg("new_per_second", network.connections.new_per_second_max),
         fmt::arg("new_at_once", network.connections.new_at_once_max),
