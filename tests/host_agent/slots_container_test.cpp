@@ -30,6 +30,7 @@ protected:
         machine_options = {"--runtime", "podman",           "--simulate-gpu",
                            "RTX 4090",  "--allow-registry", Registry::get().place()};
         slot_share = R"("cpus":1,"memory_gib":4,"disk_gib":22)";
+        slot_mbit = 500;
         template_kind = "classical";
         host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
                                                      "-C", "", "-f", own + "/key"}});

@@ -193,7 +193,7 @@ int leave_all(const Options& options, const Slots& slots) {
     for (const Slot& slot : slots.slots.value) {
         Options own = options;
         own.slot = slot.name.value;
-        own = in_slot(own, Disk::as_it_is);
+        own = in_slot(own, Use::looked_at);
         if (!files::exists(own.state)) continue;
         refuse_while_rented(StateFolder(own.state));
         there.push_back(std::move(own));
@@ -212,7 +212,7 @@ int leave_all(const Options& options, const Slots& slots) {
 int leave(const Options& options) {
     const auto slots = find_slots(options.state);
     if (slots && options.slot.empty()) return leave_all(options, *slots);
-    return leave_machine(in_slot(options, Disk::as_it_is));
+    return leave_machine(in_slot(options, Use::looked_at));
 }
 
 }  // namespace berth::host_agent
