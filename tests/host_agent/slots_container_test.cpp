@@ -124,6 +124,9 @@ TEST_F(TwoSlotsInContainers, AreHeldToTheirSharesWhileBothAreRented) {
         EXPECT_EQ(tell_slot({"drain"}).status, 0);
         EXPECT_TRUE(eventually([&] { return tell_slot({"leave"}).status == 0; })) << logs();
         EXPECT_FALSE(std::filesystem::exists(state() + ".disk"));
+        const std::string bounds = host_agent::SlotGroup(state()).name();
+        for (const char* tree : {"/sys/fs/cgroup/", "/sys/fs/cgroup/memory/"})
+            EXPECT_FALSE(std::filesystem::exists(tree + bounds)) << tree;
         EXPECT_FALSE(std::filesystem::exists(state()));
     }
 }
