@@ -183,9 +183,11 @@ std::optional<Kept> kept_if_readable(const std::string& folder) {
 std::set<std::string> folders_of_slots(const std::string& folder) {
     std::set<std::string> names;
     std::error_code none;
-    for (const auto& entry : files::directory_iterator(folder + "/slots", none))
-        if (entry.is_directory(none) && is_slot_name(entry.path().filename()))
-            names.insert(entry.path().filename());
+    for (const auto& entry : files::directory_iterator(folder + "/slots", none)) {
+        const bool is_disk = entry.path().extension() == ".disk";
+        const std::string name = is_disk ? entry.path().stem() : entry.path().filename();
+        if ((is_disk || entry.is_directory(none)) && is_slot_name(name)) names.insert(name);
+    }
     return names;
 }
 
