@@ -133,6 +133,7 @@ TEST_F(OpenApi, ParametersSayWhereTheyAreAndWhetherTheyAreNeeded) {
     EXPECT_FALSE(limit.at("required").as_bool());
     EXPECT_EQ(limit.at("schema").at("maximum").as_int64(), 100);
     const auto& id = operation("/test/accounts/{id}", "get").at("parameters").at(0);
+    EXPECT_EQ(id.at("description").as_string(), "Which of the accounts, by its id.");
     EXPECT_TRUE(id.at("required").as_bool());
     EXPECT_EQ(id.at("schema").at("format").as_string(), "uuid");
 }

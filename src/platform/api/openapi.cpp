@@ -151,8 +151,17 @@ json::array audience(const Route& route) {
     return {};
 }
 
+// Of "/api/v1/funding-intents/{id}/claim" which of the funding intents.
+std::string which_of(std::string_view path) {
+    const std::size_t end = path.find("/{id}");
+    std::string list(path.substr(0, end));
+    list.erase(0, list.rfind('/') + 1);
+    std::replace(list.begin(), list.end(), '-', ' ');
+    return fmt::format("Which {}of the {}, by its id.", list.ends_with('s') ? "" : "entry ", list);
+}
+
 void add_parameters(json::array& parameters, const wire::Type* type, std::string_view place,
-                    Schemas& schemas) {
+                    std::string_view path, Schemas& schemas) {
     if (type == nullptr) return;
     for (const wire::Member& member : type->members) {
         const bool optional = member.type().kind == wire::Kind::optional;
@@ -161,7 +170,12 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
         json::value schema = schemas.of(value, Use::request);
         json::object parameter{{"name", member.name}, {"in", place}, {"required", !optional}};
         const bool told = doc != nullptr && !doc->text.empty();
-        parameter["description"] = told ? doc->text : wire::usual_meaning(member.name);
+        if (told)
+            parameter["description"] = doc->text;
+        else if (place == "path" && member.name == "id")
+            parameter["description"] = which_of(path);
+        else
+            parameter["description"] = wire::usual_meaning(member.name);
         if (doc != nullptr && !doc->fallback.empty())
             schema.as_object()["default"] = wire::spelled_value(value, doc->fallback);
         if (doc != nullptr && !doc->pattern.empty()) schema.as_object()["pattern"] = doc->pattern;
@@ -421,8 +435,8 @@ json::object operation(const Entry& entry, Schemas& schemas) {
     json::array parameters;
     if (route.idempotent)
         parameters.push_back(json::object{{"$ref", "#/components/parameters/IdempotencyKey"}});
-    add_parameters(parameters, entry.path, "path", schemas);
-    add_parameters(parameters, entry.query, "query", schemas);
+    add_parameters(parameters, entry.path, "path", route.path, schemas);
+    add_parameters(parameters, entry.query, "query", route.path, schemas);
     if (!parameters.empty()) out["parameters"] = std::move(parameters);
     if (entry.body != nullptr)
         out["requestBody"] = {{"required", true},
