@@ -59,10 +59,11 @@ std::string why_no_containers(const std::string& folder) {
     std::string missing;
     for (const char* program : tools)
         if (!is_in_path(program)) missing += (missing.empty() ? "" : ", ") + std::string(program);
-    if (!missing.empty()) return "there is no " + missing;
+    if (!missing.empty())
+        return fmt::format("there is no {} (`tools/install test` brings what is missing)", missing);
     if (::access("/dev/loop-control", W_OK) != 0) return "there are no loop devices";
     if (const std::string other = foreign_folder(folder); !other.empty())
-        return other + " can be changed by others than root";
+        return other + " can be changed by others than root (--data FOLDER says where else)";
     const ProgramEnd apart = run_program(
         {.arguments = {"unshare", "--mount", "--net", "--pid", "--fork", "nft", "list", "tables"}});
     return apart.ok() ? "" : "this machine makes no namespaces, or has no nftables";
