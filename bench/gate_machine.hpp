@@ -21,7 +21,8 @@ namespace berth::bench {
 inline constexpr std::uint16_t gate_doors_from = 20'000;
 inline constexpr std::uint16_t gate_doors_to = 32'767;
 
-void allow_many_files(rlim_t wanted);
+// For this process and those that it starts; gives how many they are.
+rlim_t allow_many_files();
 
 // From an address of loopback to a port of it.
 int connect_from(const std::string& source, std::uint16_t port);

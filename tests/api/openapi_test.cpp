@@ -80,6 +80,34 @@ TEST_F(OpenApi, AnErrorShowsWhatItMayCarryBesideTheEnvelope) {
               "#/components/schemas/ErrorDetail");
     EXPECT_FALSE(schema.at("additionalProperties").as_bool());
     EXPECT_TRUE(document.at("components").at("schemas").as_object().contains("Plan"));
+    const auto& shown = operation("/test/plan", "patch")
+                            .at("responses")
+                            .at("409")
+                            .at("content")
+                            .at("application/json")
+                            .at("examples");
+    EXPECT_EQ(shown.at("VERSION_CONFLICT").at("value").at("error").at("code").as_string(),
+              "VERSION_CONFLICT");
+    EXPECT_TRUE(
+        shown.at("VERSION_CONFLICT").at("value").at("current").as_object().contains("version"));
+    EXPECT_TRUE(shown.at("IDEMPOTENCY_CONFLICT").as_object().contains("$ref"));
+}
+
+// A client that holds answers to the description must take an engine's own.
+TEST_F(OpenApi, WhatSomebodyElseRefusesIsDescribedBesideOurOwn) {
+    const auto& responses =
+        operation("/api/v1/jobs/{id}/openai/v1/chat/completions", "post").at("responses");
+    const auto schema = [&](const char* status) -> const json::object& {
+        return responses.at(status).at("content").at("application/json").at("schema").as_object();
+    };
+    EXPECT_EQ(schema("4XX").at("type").as_string(), "object");
+    for (const char* status : {"401", "404", "409", "422", "429"}) {
+        const json::array& either = schema(status).at("anyOf").as_array();
+        ASSERT_EQ(either.size(), 2U) << status;
+        EXPECT_EQ(either[0].at("$ref").as_string(), "#/components/schemas/ErrorEnvelope");
+        EXPECT_EQ(either[1], json::value(schema("4XX")));
+    }
+    EXPECT_TRUE(schema("503").contains("$ref")) << "the service's own alone";
 }
 
 TEST_F(OpenApi, AChoiceNamesItsDiscriminatorAndARenderedAnswerItsSchema) {
@@ -105,6 +133,7 @@ TEST_F(OpenApi, ParametersSayWhereTheyAreAndWhetherTheyAreNeeded) {
     EXPECT_FALSE(limit.at("required").as_bool());
     EXPECT_EQ(limit.at("schema").at("maximum").as_int64(), 100);
     const auto& id = operation("/test/accounts/{id}", "get").at("parameters").at(0);
+    EXPECT_EQ(id.at("description").as_string(), "Which of the accounts, by its id.");
     EXPECT_TRUE(id.at("required").as_bool());
     EXPECT_EQ(id.at("schema").at("format").as_string(), "uuid");
 }

@@ -34,6 +34,8 @@ public:
         response.status = status;
         if (status >= 300 && !should_retry.empty())
             response.headers.add("x-should-retry", should_retry);
+        for (const std::string& each : cookies) response.headers.add("Set-Cookie", each);
+        if (status == too_large) throw http::AnswerTooLarge();
         if (status == 403 && !missing_proof.empty())
             response.headers.add("Berth-Step-Up", missing_proof);
         response.body = !fault.empty() && status >= 300 ? fault
@@ -49,6 +51,8 @@ public:
     std::string fault;          // its body
     std::string missing_proof;  // of every 403
     bool was_sent = true;       // what was lost
+    std::vector<std::string> cookies;
+    static constexpr int too_large = 1;  // in the place of a status
 
 private:
     std::deque<int> statuses_;
@@ -217,6 +221,35 @@ TEST_F(CallingTheApi, PassesOnWhatAnEngineSaysInOneLine) {
     EXPECT_EQ(exit_of({400}, change), Exit::invalid);
     EXPECT_EQ(last, "no such model");
     EXPECT_EQ(last_body, R"({"error":{"message":"no such model","code":null}})");
+}
+
+TEST_F(CallingTheApi, KeepsTheSessionsCookieAndNoOther) {
+    profiles.save_session({target.origin, "__Host-session=one", "token", Time{}});
+    ScriptedClient balanced({200, 200});
+    balanced.cookies = {"__cf_bm=theirs; Path=/", "AWSALB=theirs"};
+    cli::Api api(target, {balanced, console, profiles, random, [](Duration) {}});
+    cli::Request look{.path = "/x", .access = Access::session};
+    api.send(look);
+    EXPECT_EQ(profiles.load_session()->cookie, "__Host-session=one");
+    balanced.cookies = {"__cf_bm=theirs; Path=/", "__Host-session=two; Path=/; HttpOnly"};
+    api.send(look);
+    EXPECT_EQ(profiles.load_session()->cookie, "__Host-session=two");
+    EXPECT_EQ(balanced.sent.at(1).headers.find("Cookie"), "__Host-session=one");
+    look.access = Access::key;
+    balanced.cookies = {"__cf_bm=theirs; Path=/"};
+    cli::Api fresh(target, {balanced, console, profiles, random, [](Duration) {}});
+    fresh.send(look);
+    EXPECT_FALSE(fresh.session) << "what a balancer gives opens nothing";
+}
+
+TEST_F(CallingTheApi, AsksOnceForAnAnswerThatIsTooLarge) {
+    EXPECT_EQ(exit_of({ScriptedClient::too_large, 200}, change), Exit::unexpected);
+    EXPECT_EQ(client->sent.size(), 1U);
+    EXPECT_EQ(last,
+              "the answer of https://berth.example is larger than 64 MiB, and was not read to "
+              "its end");
+    EXPECT_EQ(exit_of({}, change), Exit::ok);
+    EXPECT_EQ(client->sent.at(0).response_bytes_max, std::size_t{64} << 20);
 }
 
 TEST_F(CallingTheApi, SendsAKeyToItsOwnOriginAlone) {

@@ -373,6 +373,12 @@ TEST_F(Berth, GoesWithANewProfileToTheServerOfTheUsualOne) {
     const Printed said = shell.run({"--profile", "new", "status"});
     EXPECT_EQ(said.status, 0) << said.err;
     EXPECT_EQ(shell.run({"profiles", "remove", "new"}).status, 4) << "it was never kept";
+    const Printed other = shell.run({"login", "--session", "--email", "ada@example.org", "--server",
+                                     "https://berth.example", "-o", "table"});
+    EXPECT_EQ(other.status, 5) << "no later command would find the session: " << other.err;
+    EXPECT_NE(other.err.find("berth --profile NAME --server https://berth.example login"),
+              std::string::npos)
+        << other.err;
     EXPECT_EQ(shell.run({"profiles", "remove", "default"}).status, 0);
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pty.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -109,6 +110,8 @@ Printed Shell::run_on_terminal(const std::vector<std::string>& words,
         }
     }
     printed.status = wait_for(child);
+    termios settings{};
+    printed.is_echoing = ::tcgetattr(terminal, &settings) == 0 && (settings.c_lflag & ECHO) != 0;
     ::close(terminal);
     return printed;
 }

@@ -13,7 +13,8 @@ namespace berth::test {
 struct Printed {
     int status = -1;
     std::string out;
-    std::string err;  // of a terminal it is a part of `out`
+    std::string err;          // of a terminal it is a part of `out`
+    bool is_echoing = false;  // the terminal shows what is typed, once `berth` has ended
 };
 
 class Shell {

@@ -287,6 +287,15 @@ TEST(Completions, OfferTheIdsOfTheRightList) {
     EXPECT_EQ(completions({"rentals", "create", "--offer", "01"}, any), "01 of offers list\n");
     EXPECT_EQ(completions({"quotes", "create", "--template", "qw"}, any), "qw of templates list\n");
     EXPECT_EQ(completions({"admin", "machines", "act", "01"}, any), "01 of admin machines list\n");
+    EXPECT_EQ(completions({"admin", "refunds", "create", "--job-id", "01"}, any),
+              "01 of admin rentals list\n");
+    EXPECT_EQ(completions({"admin", "entries", "list", "--account-id", "01"}, any), "")
+        << "there is no such command";
+    EXPECT_EQ(completions({"admin", "claims", "list", "--account", "01"}, any),
+              "01 of admin users list\n");
+    EXPECT_EQ(completions({"admin", "allow-list", "add", "--wallet", "01"}, any), "")
+        << "an address is no id";
+    EXPECT_EQ(completions({"sessions", "end", "01"}, any), "01 of sessions list\n");
     EXPECT_EQ(completions({"rentals", "show", "01", "02"}, any), "") << "one is enough";
 }
 

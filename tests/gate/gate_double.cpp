@@ -132,6 +132,7 @@ void ServerDouble::handle(http::Request request, http::Reply reply) {
     http::Response response;
     response.status = request.path() == "/api/v1/gate/report" ? status_ : 404;
     if (response.status == 200) response.body = orders_;
+    if (const auto work = std::exchange(meanwhile_, nullptr)) work();
     requests_.push_back(std::move(request));
     reply(std::move(response));
 }
@@ -144,6 +145,11 @@ void ServerDouble::answer(std::string orders) {
     const std::lock_guard lock(mutex_);
     status_ = 200;
     orders_ = std::move(orders);
+}
+
+void ServerDouble::do_before_answer(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    meanwhile_ = std::move(work);
 }
 
 void ServerDouble::refuse(int status) {

@@ -68,12 +68,14 @@ public:
     void order(const std::string& members = R"("relays":[],"cut":[],"drain":false)");
     std::vector<http::Request> requests() const;
     http::Request last() const;
+    void do_before_answer(std::function<void()> work);  // once, when the next report has come
 
 private:
     mutable std::mutex mutex_;
     std::vector<http::Request> requests_;
     int status_ = 200;
     std::string orders_;
+    std::function<void()> meanwhile_;
     http::Server server_;  // last: the rest is there before the first report
 };
 

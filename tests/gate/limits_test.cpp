@@ -59,6 +59,33 @@ TEST(GateSources, HaveABucketEachAndForgetThoseWhoWait) {
     EXPECT_FALSE(sources.take(http::parse_address("2001:db8::2").value(), start));
 }
 
+TEST(GateSources, WhoComesAllTheTimeIsNotSeldomThoughItKeepsToItsPace) {
+    const gate::LimitNumbers limits;
+    Sources sources(limits.calls_of_source);
+    Sources seldom(limits.seldom_of_network);
+    const auto renter = gate::network_of(http::parse_address("192.0.2.1").value());
+    const auto all_day = http::parse_address("192.0.2.2").value();
+    Time now = start;
+    for (int i = 0; i < 300; ++i, now = now + std::chrono::milliseconds(200)) {
+        EXPECT_TRUE(sources.take(all_day, now)) << "five a second are its own";
+        seldom.take(gate::network_of(all_day), now);
+    }
+    EXPECT_FALSE(seldom.is_half_full(gate::network_of(all_day), now));
+    for (int i = 0; i < 5; ++i) seldom.take(renter, now);
+    EXPECT_TRUE(seldom.is_half_full(renter, now)) << "a few at once are no flood";
+    EXPECT_TRUE(seldom.is_half_full(gate::network_of(all_day), now + std::chrono::minutes(1)));
+}
+
+TEST(GateSources, OfOneCustomersManyNetworksAreOne) {
+    const auto of = [](const std::string& text) {
+        return gate::network_of(http::parse_address(text).value());
+    };
+    EXPECT_EQ(of("2001:db8:7:1::1"), of("2001:db8:7:ffff::2"));
+    EXPECT_NE(of("2001:db8:7::1"), of("2001:db8:8::1"));
+    EXPECT_NE(of("192.0.2.1"), of("192.0.2.2"));
+    EXPECT_EQ(of("192.0.2.1"), of("::ffff:192.0.2.1"));
+}
+
 TEST(GateSources, AreBounded) {
     Sources sources({0.001, 1});
     http::Address address = http::parse_address("10.0.0.0").value();
@@ -125,6 +152,23 @@ TEST(GateLimits, OneMachineCannotHaveAllThatWait) {
     EXPECT_TRUE(
         eventually([&] { return world.gate->tally().refused(Refused::machine_waiting) == 2; }));
     EXPECT_EQ(world.gate->present().waiting, 3U);
+}
+
+TEST(GateLimits, RelaysComeInWhereStrangersWait) {
+    for (const bool at_gate : {true, false}) {
+        GateWorld::Options options;
+        (at_gate ? options.limits.waiting_max : options.limits.waiting_of_machine_max) = 8;
+        const Refused why = at_gate ? Refused::waiting : Refused::machine_waiting;
+        GateWorld world(options);
+        world.server.order(R"("relays":["127.0.0.9"],"cut":[],"drain":false)");
+        ASSERT_TRUE(world.gate->report_once());
+        LinkEnd link = world.link();
+        const auto strangers = knock(world, 10, "127.0.0.2");
+        ASSERT_TRUE(eventually([&] { return world.gate->tally().refused(why) == 3; }));
+        const auto relays = knock(world, 2, "127.0.0.9");
+        EXPECT_TRUE(eventually([&] { return world.gate->present().waiting == 8; }));
+        EXPECT_TRUE(eventually([&] { return world.gate->tally().refused(why) == 4; }));
+    }
 }
 
 TEST(GateLimits, TheGateHasSoManyWaitingAndNoMore) {
@@ -230,6 +274,7 @@ TEST(GateLimits, StrangersLeaveRelaysStreamsOfADoor) {
 TEST(GateLimits, AFewAddressesThatComeAllTheTimeLeaveRoomForWhoComesSeldom) {
     GateWorld::Options options;
     options.limits.calls_of_source = {0.001, 10};
+    options.limits.seldom_of_network = {0.001, 10};
     options.limits.calls_of_door = {0.001, 50};
     GateWorld world(options);
     LinkEnd link = world.link();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -90,6 +91,18 @@ TEST(GateProgram, RunsWithoutItsServerAndEndsWhenTold) {
     ASSERT_TRUE(wait_until_ready(process, made.health())) << read_text(process.log_path());
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), 0) << read_text(process.log_path());
+}
+
+TEST(GateProgram, TakesAsManyFilesAsItMay) {
+    const Made made;
+    std::vector<std::string> words = {"/bin/sh", "-c", "ulimit -S -n 100 && exec \"$0\" \"$@\""};
+    const auto run = made.run_words(free_port());
+    words.insert(words.end(), run.begin(), run.end());
+    Process process(words, made.folder.path() + "/log");
+    ASSERT_TRUE(wait_until_ready(process, made.health())) << read_text(process.log_path());
+    rlimit files{};
+    ASSERT_EQ(::prlimit(process.pid(), RLIMIT_NOFILE, nullptr, &files), 0);
+    EXPECT_EQ(files.rlim_cur, files.rlim_max);
 }
 
 TEST(GateProgram, TwoOfOneFolderRunBesideEachOther) {

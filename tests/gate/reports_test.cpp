@@ -172,6 +172,22 @@ TEST(GateOrders, ACutDoorStaysClosedForTheTicketThatHadIt) {
     EXPECT_EQ(world.gate->present().doors, 1U);
 }
 
+// The machine gave the door back and wanted it again while the report was on its way.
+TEST(GateOrders, ADoorThatWasGivenAgainSinceTheReportIsNotCutForIt) {
+    GateWorld world;
+    LinkEnd link = world.link({.doors = {{.number = 1, .port = 0}, {.number = 2, .port = 1}}});
+    world.server.order(cut_order());
+    world.server.do_before_answer([&] {
+        EXPECT_EQ(world.renew(link, {.doors = {{.number = 1, .port = 0}, {.number = 2, .port = 1}},
+                                     .serial = 2}),
+                  204);
+    });
+    ASSERT_TRUE(world.gate->report_once());
+    EXPECT_EQ(world.gate->present().doors, 2U);
+    ASSERT_TRUE(world.gate->report_once());
+    EXPECT_EQ(world.gate->present().doors, 1U) << "it was not, as the next report is told";
+}
+
 TEST(GateOrders, StrangersWhoWaitAtACutDoorGo) {
     GateWorld world;
     LinkEnd link = world.link();

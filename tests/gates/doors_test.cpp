@@ -136,6 +136,28 @@ TEST_F(Yard, ADoorLeadsToTheMachinesOwnJobOrTestAndToNothingElse) {
     EXPECT_EQ(ask_for(*agent, wanted(job_of(*agent), seventeen)).status, 422);
 }
 
+// Anybody can enroll what says that it is a machine, as many as they like.
+TEST_F(Yard, TestsHaveTwoDoorsAndLeaveTheLastQuarterOfAGateToJobs) {
+    live_gate('a', {20'000, 20'007});
+    const auto tested = [&](int doors) {
+        const auto agent = host();
+        const std::string run = harness.new_id();
+        change(*agent, [&](machines::Machine& row) {
+            row.qualify_run_id = machines::RunId{*parse_uuid(run)};
+        });
+        std::string list;
+        for (int i = 0; i < doors; ++i)
+            list += fmt::format(R"({}{{"run_id":"{}","name":"t{}","kind":"test"}})",
+                                i == 0 ? "" : ",", run, i);
+        const http::Response response = ask_for(*agent, list);
+        return response.status == 200 ? "" : error_code(response);
+    };
+    EXPECT_EQ(tested(3), "CONFLICT");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(tested(2), "");
+    EXPECT_EQ(tested(1), "NO_GATE");
+    EXPECT_EQ(give(*host(), {"ssh", "openai"}).doors.size(), 2U);
+}
+
 TEST_F(Yard, WithoutALiveGateThereIsNoDoor) {
     const auto agent = host();
     const auto refused = [&] {

@@ -1,4 +1,6 @@
 // What is believed of a gate's report, and what it is told.
+#include <limits>
+
 #include "gates/yard.hpp"
 
 namespace berth::test {
@@ -86,6 +88,22 @@ TEST_F(Yard, BytesAreCountedOnceAndCountersThatFallAreNotBelieved) {
     EXPECT_EQ(says(10, 20), 2'182) << "a new process begins anew";
     gate.boot = "boot-1";
     EXPECT_EQ(says(151, 2'002), 2'183) << "the older one still carries";
+}
+
+TEST_F(Yard, WhatALiarAddsUpForDaysStaysANumber) {
+    const Gate gate = live_gate('a');
+    const auto agent = host();
+    const JobId job = job_of(*agent);
+    const DoorId door = give(*agent, {"openai"}).doors.at(0).door_id;
+    report(gate, {{.door = door, .bytes_in = 1, .bytes_out = 1}});
+    constexpr std::int64_t almost_all = std::numeric_limits<std::int64_t>::max() - 1'000;
+    write([&](const db::Context& context) {
+        context.tx.run("UPDATE gates SET bytes_in = $1, bytes_out = $1", almost_all);
+        context.tx.run("UPDATE gate_days SET bytes_in = $1, bytes_out = $1", almost_all);
+    });
+    report(gate, {{.door = door, .bytes_in = 1'000'000, .bytes_out = 1'000'000}});
+    EXPECT_LE(carried(job), std::int64_t{1} << 51) << "no more than a line carries in a day";
+    EXPECT_EQ(give(*agent, {"openai"}).doors.size(), 1U);
 }
 
 TEST_F(Yard, AnotherGateCannotSpeakForADoor) {

@@ -110,6 +110,22 @@ TEST_F(HostGpusTest, ACardThatIsNamedByItsIdentityIsToldAsLost) {
     EXPECT_EQ(host->telemetry().size(), 1u);
 }
 
+// A slot beside it may have named that one.
+TEST_F(HostGpusTest, ACardThatComesInThePlaceOfOneIsNotTheOneThatWasNamed) {
+    auto& card = library_.find<test::FakeNvml*()>("fake_nvml")()->cards[0];
+    const auto host = gpus("false", {"GPU-1"});
+    ASSERT_EQ(host->inventory().gpus.size(), 1u);
+    card.uuid = "GPU-2";
+    EXPECT_TRUE(host->inventory().gpus.empty());
+    EXPECT_TRUE(host->telemetry().empty());
+    EXPECT_TRUE(host->wipe(7).empty());
+    card.uuid = "GPU-1";
+    EXPECT_EQ(host->inventory().gpus.size(), 1u) << "it is back";
+    card.bus_id = "00000000:42:00.0";
+    ASSERT_EQ(host->inventory().gpus.size(), 1u) << "elsewhere";
+    EXPECT_EQ(host->telemetry()[0].pci_address->value, "0000:42:00.0");
+}
+
 TEST_F(HostGpusTest, ACardInPartsIsLeftOutInWords) {
     library_.find<test::FakeNvml*()>("fake_nvml")()->cards[0].is_divided = 1;
     const auto found = gpus("false")->inventory();

@@ -45,6 +45,24 @@ TEST_F(AgentAtGate, WithoutAnythingWantedNobodyIsAskedAndNoLinkIsOpened) {
     EXPECT_EQ(keeper->in_words().find("trouble"), std::string::npos);
 }
 
+TEST_F(AgentAtGate, ACallIsTakenAlsoWhileTheEndOfAnotherIsOnItsWay) {
+    start();
+    keeper->want(agent_protocol::RunId::make(SystemClock().now(), random),
+                 {{"openai", DoorKind::test, local.port()}});
+    const auto opened = linked();
+    constexpr int most = 16;  // as the ticket of a test says
+    std::vector<std::shared_ptr<GateDouble::Knock>> calls;
+    for (int i = 0; i < most; ++i) {
+        EXPECT_TRUE(opened->say_call(new_uuid(), door_id));
+        calls.push_back(gate.next("GET /v1/calls/"));
+        EXPECT_TRUE(calls.back()->take_call());
+    }
+    ASSERT_TRUE(soon([&] { return keeper->counts().open == most; }));
+    const std::string next = new_uuid();  // at the gate one of them is over already
+    EXPECT_TRUE(opened->say_call(next, door_id));
+    EXPECT_TRUE(gate.next("GET /v1/calls/" + next)->take_call());
+}
+
 TEST_F(AgentAtGate, WhereNothingListensTheCallEndsAtOnce) {
     local.close();
     start();

@@ -30,6 +30,7 @@ protected:
         machine_options = {"--runtime", "podman",           "--simulate-gpu",
                            "RTX 4090",  "--allow-registry", Registry::get().place()};
         slot_share = R"("cpus":1,"memory_gib":4,"disk_gib":22)";
+        slot_mbit = 500;
         template_kind = "classical";
         host_agent::run_tool_or_throw({.arguments = {"ssh-keygen", "-q", "-t", "ed25519", "-N", "",
                                                      "-C", "", "-f", own + "/key"}});
@@ -123,6 +124,9 @@ TEST_F(TwoSlotsInContainers, AreHeldToTheirSharesWhileBothAreRented) {
         EXPECT_EQ(tell_slot({"drain"}).status, 0);
         EXPECT_TRUE(eventually([&] { return tell_slot({"leave"}).status == 0; })) << logs();
         EXPECT_FALSE(std::filesystem::exists(state() + ".disk"));
+        const std::string bounds = host_agent::SlotGroup(state()).name();
+        for (const char* tree : {"/sys/fs/cgroup/", "/sys/fs/cgroup/memory/"})
+            EXPECT_FALSE(std::filesystem::exists(tree + bounds)) << tree;
         EXPECT_FALSE(std::filesystem::exists(state()));
     }
 }

@@ -16,7 +16,8 @@ using host_agent::Computer;
 using host_agent::read_slots;
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
-constexpr Computer computer{.cpus = 8, .memory_bytes = 64 * gib, .disk_bytes = 500 * gib};
+constexpr Computer computer{
+    .cpus = 8, .memory_bytes = 64 * gib, .disk_bytes = 500 * gib, .processes = 20'000};
 
 std::string refusal(const std::string& text) {
     try {
@@ -41,6 +42,12 @@ TEST(SharingOut, NoCardIsInTwoSlotsHoweverItIsWritten) {
     EXPECT_EQ(refusal(both_slots(slot_text("left", "GPU-aB", "40000-40049"),
                                  slot_text("right", "gpu-Ab", "40050-40099"))),
               "slots.json: file.slots[1].gpus: gpu-Ab is the slot left's");
+    // Two in one word, and what is cut off when it is read, are no uuid.
+    for (const char* name : {"GPU-2,GPU-1", "GPU-1 ", " GPU-1", "GPU-1,", "GPU-", "all"})
+        EXPECT_NE(refusal(both_slots(left_slot, slot_text("right", name, "40050-40099")))
+                      .find("is no uuid of a card"),
+                  std::string::npos)
+            << name;
     // By its place on the bus it would be another card once one beside it is taken out.
     EXPECT_EQ(
         refusal(both_slots(left_slot, slot_text("right", "0000:01:00.0", "40050-40099"))),
@@ -70,6 +77,25 @@ TEST(SharingOut, TogetherTheyAreNoMoreThanTheComputer) {
         right_with(R"("cpus":4,"memory_gib":28,"disk_gib":301)"),
         "slots.json: file.slots[1].disk_gib: with the slots before it are 501, and the disk has "
         "500 for slots");
+}
+
+// A kernel has numbers for so many, and none is left for who is to stop a rental.
+TEST(SharingOut, TogetherTheyHaveNoMoreProcessesThanThereAre) {
+    const auto with = [](const std::string& pids) {
+        const std::string more = R"("cpus":4,"memory_gib":28,"disk_gib":200)" + pids;
+        return both_slots(slot_text("left", "GPU-1", "40000-40049", more),
+                          slot_text("right", "GPU-2", "40050-40099", more));
+    };
+    EXPECT_EQ(refusal(with(R"(,"pids":10001)")),
+              "slots.json: file.slots[1].pids: with the slots before it are 20002, and the "
+              "computer has 20000 for slots");
+    EXPECT_EQ(refusal(with(R"(,"pids":10000)")), "taken");
+    // Who says nothing has an even part.
+    const auto shared = read_slots(with(""), "slots.json", computer);
+    EXPECT_EQ(host_agent::usual_pids(shared, computer), 10'000);
+    Computer large = computer;
+    large.processes = 1'000'000;
+    EXPECT_EQ(host_agent::usual_pids(shared, large), 16'384);
 }
 
 TEST(SharingOut, NamesAreFoldersAndOneSlotsAlone) {
@@ -153,6 +179,10 @@ TEST_F(TwoSlots, AreTwoMachinesAndFailRentAndLeaveApart) {
     for (const char* name : names) {
         choose(name);
         EXPECT_EQ(member(get(ada, machine_place()), "slot"), name);
+        // Of the line, too, it has its share and no more.
+        const std::string test = get(ada, machine_place() + "/qualification");
+        for (const char* way : {"measurements.download_mbps", "measurements.upload_mbps"})
+            EXPECT_EQ(std::stod("0" + member(test, way)), slot_mbit) << way << test;
     }
     const std::string left_job = rent("left");
     const std::string right_job = rent("right");
@@ -223,7 +253,7 @@ TEST_F(TwoSlots, ASupervisorThatIsKilledTakesItsAgentsAndNoRentalAlong) {
     await_state(job, "CLOSED");
 }
 
-// Its end wipes the cards that it had, and no other's.
+// Its end wipes the cards that it had, and no other's; nobody else is given them before.
 TEST_F(TwoSlots, ARentalKeepsWhatItBeganWithWhateverTheFileSays) {
     open_slots();
     const std::string job = rent("left");
@@ -240,12 +270,16 @@ TEST_F(TwoSlots, ARentalKeepsWhatItBeganWithWhateverTheFileSays) {
         return slot_text(
             names[number], fmt::format("ffff:0{}:00.0", 1 - number),
             fmt::format("{}-{}", first + (1 - number) * 10, first + (1 - number) * 10 + 9),
-            slot_share);
+            slot_share, slot_mbit);
     };
     write_slots(both_slots(swapped(0), swapped(1)));
     start_computer();
     EXPECT_TRUE(eventually([&] { return answers(door); })) << logs();
-    EXPECT_TRUE(eventually([&] { return cards_of("right") == "ffff:00:00.0"; })) << logs();
+    EXPECT_TRUE(eventually([&] {
+        return read_text(folder.path() + "/agent.log")
+                   .find("right.gpus: ffff:00:00.0 is the slot left's still") != std::string::npos;
+    })) << logs();
+    EXPECT_EQ(cards_of("right"), "ffff:01:00.0") << "it was not started with it";
     EXPECT_EQ(cards_of("left"), "ffff:00:00.0");
     EXPECT_EQ(member(read_text(state() + "/identity.json"), "settings.port_first"), ports);
     post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
@@ -253,7 +287,70 @@ TEST_F(TwoSlots, ARentalKeepsWhatItBeganWithWhateverTheFileSays) {
     EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(state() + "/jobs/" + job); }));
     kill_agent();
     start_computer();
-    EXPECT_TRUE(eventually([&] { return cards_of("left") == "ffff:01:00.0"; })) << logs();
+    EXPECT_TRUE(eventually([&] {
+        return cards_of("left") == "ffff:01:00.0" && cards_of("right") == "ffff:00:00.0";
+    })) << logs();
+}
+
+// A slip in the file, found at the next boot, costs no renter his rental.
+TEST_F(TwoSlots, ARentalHasItsAgentThoughTheFileCannotBeRead) {
+    open_slots();
+    const std::string job = rent("left");
+    const Door door = door_of(job);
+    const std::string both = read_text(computer_folder() + "/slots.json");
+    const auto end_all = [&] {
+        kill_agent();
+        for (const char* name : names)
+            EXPECT_TRUE(eventually([&] { return ::kill(process_of(name), 0) != 0; }));
+    };
+    const auto is_taken_up = [&] {
+        const pid_t before = process_of("left");
+        start_computer();
+        return eventually([&] { return process_of("left") != before && answers(door); });
+    };
+    end_all();
+    write_slots(both.substr(0, both.size() / 2));
+    const pid_t right = process_of("right");
+    EXPECT_TRUE(is_taken_up()) << logs();
+    EXPECT_NE(read_text(folder.path() + "/agent.log").find("slots_file"), std::string::npos);
+    EXPECT_EQ(process_of("right"), right) << "nobody knows what it is to have";
+    // Once it is mended the other is started as well.
+    write_slots(both);
+    EXPECT_TRUE(eventually([&] { return process_of("right") != right; })) << logs();
+    end_all();
+    std::filesystem::remove(computer_folder() + "/slots.json");
+    EXPECT_TRUE(is_taken_up()) << logs();
+    const Outcome status = tell_slot({"status"});
+    EXPECT_EQ(status.status, 0) << status.output;
+    post(ben, "/api/v1/jobs/" + job + "/stop", R"({"reason":"done"})", 202);
+    await_state(job, "CLOSED");
+}
+
+// The older one may have lost its programs.
+TEST_F(TwoSlots, AnAgentThatIsStartedAgainAfterAnUpgradeIsTheNewOne) {
+    const std::string program = folder.path() + "/berth-agent";
+    const auto install = [&] {
+        std::filesystem::copy_file(program_path("berth-agent"), program + ".new");
+        std::filesystem::rename(program + ".new", program);
+    };
+    install();
+    chosen = "left";
+    ASSERT_EQ(enroll_slot().status, 0);
+    agent = std::make_unique<Process>(
+        std::vector<std::string>{program, "run", "--state", computer_folder()},
+        folder.path() + "/agent.log");
+    const auto program_of = [&](pid_t process) {
+        std::error_code gone;
+        return std::filesystem::read_symlink(fmt::format("/proc/{}/exe", process), gone).string();
+    };
+    ASSERT_TRUE(eventually([&] { return program_of(process_of("left")) == program; })) << logs();
+    install();
+    const pid_t before = process_of("left");
+    EXPECT_NE(program_of(before), program) << "it is the older one";
+    ASSERT_EQ(::kill(before, SIGKILL), 0);
+    EXPECT_TRUE(eventually([&] {
+        return process_of("left") != before && program_of(process_of("left")) == program;
+    })) << logs();
 }
 
 TEST_F(TwoSlots, OneThatIsAddedIsStartedAndOneThatIsNamedNoMoreIsNobodyElses) {
@@ -318,11 +415,17 @@ TEST_F(TwoSlots, AreNotSoldBesideTheWholeComputer) {
     ASSERT_EQ(whole.status, 0) << whole.output;
     std::filesystem::rename(folder.path() + "/away", computer_folder() + "/slots.json");
     chosen = "left";
-    for (const Outcome& refused : {enroll_slot(), tell_agent({"run"}), tell_slot({"status"})}) {
+    for (const Outcome& refused :
+         {enroll_slot(), tell_slot({"run"}), tell_slot({"status"}), tell_agent({"leave"})}) {
         EXPECT_EQ(refused.status, 2) << refused.output;
         EXPECT_NE(refused.output.find("the computer is enrolled whole"), std::string::npos)
             << refused.output;
     }
+    // And the whole goes on as it was: somebody may have rented it.
+    start_computer();
+    machine = whole.output.substr(whole.output.find("enrolled as machine ") + 20, 36);
+    await_machine("UNLISTED");
+    EXPECT_NE(read_text(folder.path() + "/agent.log").find("enrolled whole"), std::string::npos);
 }
 
 }  // namespace

@@ -7,11 +7,12 @@
 namespace berth::test {
 
 // Of a slot in slots.json; `more` is what it has of the computer.
-inline std::string slot_text(
-    const std::string& name, const std::string& card, const std::string& ports,
-    const std::string& more = R"("cpus":4,"memory_gib":28,"disk_gib":200)") {
-    return fmt::format(R"({{"name":"{}","gpus":["{}"],"ports":"{}","network_mbit":500,{}}})", name,
-                       card, ports, more);
+inline std::string slot_text(const std::string& name, const std::string& card,
+                             const std::string& ports,
+                             const std::string& more = R"("cpus":4,"memory_gib":28,"disk_gib":200)",
+                             int network_mbit = 500) {
+    return fmt::format(R"({{"name":"{}","gpus":["{}"],"ports":"{}","network_mbit":{},{}}})", name,
+                       card, ports, network_mbit, more);
 }
 inline std::string both_slots(const std::string& first, const std::string& second) {
     return fmt::format(R"({{"slots":[{},{}]}})", first, second);
@@ -28,7 +29,7 @@ protected:
         const auto of = [&](int number) {
             return slot_text(names[number], fmt::format("ffff:0{}:00.0", number),
                              fmt::format("{}-{}", first + number * 10, first + number * 10 + 9),
-                             slot_share);
+                             slot_share, slot_mbit);
         };
         write_slots(both_slots(of(0), of(1)));
     }
@@ -102,6 +103,7 @@ protected:
         return std::stoi("0" + read_text(computer_folder() + "/slots/" + name + "/lock"));
     }
 
+    int slot_mbit = 7;  // less than loopback carries
     std::string slot_share = R"("cpus":1,"memory_gib":4,"disk_gib":1)";
     std::string chosen = "left";
     std::map<std::string, std::string> machines;

@@ -345,6 +345,54 @@ TEST_F(SlotsTest, WhoFillsItsDiskFillsNoOthers) {
     EXPECT_FALSE(std::filesystem::exists(slots[0]));
 }
 
+// As an owner does who sees it busy, or whoever has it in a namespace of his own.
+TEST_F(SlotsTest, ADiskThatSomebodyStillHasIsNotMountedByASecondDevice) {
+    const std::string slot = folder + "/slots/lazy";
+    std::filesystem::create_directories(slot);
+    const host_agent::SlotDisk disk(slot);
+    disk.open(1);
+    const Descriptor inside(::open(slot.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    host_agent::run_tool_or_throw({.arguments = {"umount", "--lazy", slot}});
+    disk.mount();
+    const Descriptor note(::openat(inside.number(), "note", O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    ASSERT_GE(note.number(), 0);
+    EXPECT_TRUE(std::filesystem::exists(slot + "/note")) << "it is one filesystem";
+    disk.remove();
+}
+
+TEST_F(SlotsTest, ADiskIsNotMadeAnewUnderWhoUsesIt) {
+    const std::string slot = folder + "/slots/in-use";
+    std::filesystem::create_directories(slot);
+    const host_agent::SlotDisk disk(slot);
+    disk.open(1);
+    {
+        host_agent::StateFolder state(slot);
+        state.lock();
+        EXPECT_THROW(disk.open(2), std::invalid_argument);
+    }
+    EXPECT_EQ(std::filesystem::file_size(slot + ".disk"), gibibyte);
+    disk.open(2);
+    EXPECT_EQ(std::filesystem::file_size(slot + ".disk"), 2 * gibibyte);
+    disk.remove();
+}
+
+// What is reserved for slots leaves its owner's system a floor.
+TEST_F(SlotsTest, ADiskIsNotTheLastThatTheHostHas) {
+    const std::string around = folder + "/slots/small";
+    std::filesystem::create_directories(around);
+    host_agent::run_tool_or_throw(
+        {.arguments = {"mount", "-t", "tmpfs", "-o", "size=3g", "none", around}});
+    const host_agent::SlotDisk disk(around + "/slot");
+    EXPECT_THROW(disk.open(3), std::invalid_argument);
+    EXPECT_FALSE(std::filesystem::exists(around + "/slot.disk"));
+    disk.open(1);
+    disk.remove();
+    EXPECT_TRUE(support::eventually([&] {
+        return host_agent::run_tool({.arguments = {"umount", around}}).good();
+    }));
+    std::filesystem::remove(around);
+}
+
 // Two mounts of one file would write over each other.
 TEST_F(SlotsTest, ADiskIsMountedOnceHoweverManyLookAtIt) {
     const std::string slot = folder + "/slots/looked-at";

@@ -144,8 +144,8 @@ TEST(Pump, BytesThatWereReadBeforeComeFirst) {
     sender.join();
 }
 
-TEST(Pump, AReaderThatDoesNotReadHoldsTheSenderBackAndNotTheOtherWay) {
-    Joined joined(connect_ends(64 * 1024), connect_ends(64 * 1024));
+// Sends until nothing goes on any more, for b does not read; gives how much that was.
+std::size_t fill_up(Joined& joined) {
     const std::string piece(64 * 1024, 'x');
     std::size_t sent = 0;
     std::uint64_t carried = 0;
@@ -157,6 +157,12 @@ TEST(Pump, AReaderThatDoesNotReadHoldsTheSenderBackAndNotTheOtherWay) {
         quiet = now == 0 && before == carried ? quiet + 1 : 0;
         return quiet > 50;
     }));
+    return sent;
+}
+
+TEST(Pump, AReaderThatDoesNotReadHoldsTheSenderBackAndNotTheOtherWay) {
+    Joined joined(connect_ends(64 * 1024), connect_ends(64 * 1024));
+    const std::size_t sent = fill_up(joined);
     EXPECT_LT(sent, 4 * pumped_mib);
     joined.b.send("still here");
     EXPECT_EQ(joined.a.receive(10), "still here");
@@ -188,6 +194,27 @@ TEST(Pump, AResetWhileBytesWaitForAReaderEndsBoth) {
     joined.b.reset();
     EXPECT_EQ(joined.ended.wait(), PumpEnd::broken);
     EXPECT_TRUE(joined.a.is_reset());
+}
+
+// Pairs that nobody has any more would keep the places of a machine.
+TEST(Pump, AResetOfASenderIsNoticedWhileItsBytesWaitForASilentReader) {
+    Joined joined(connect_ends(16 * 1024), connect_ends(16 * 1024));
+    fill_up(joined);
+    joined.a.reset();
+    EXPECT_EQ(joined.ended.wait(), PumpEnd::broken);
+    EXPECT_TRUE(joined.b.is_reset());
+}
+
+TEST(Pump, AnUrgentByteIsNoReset) {
+    Joined joined(connect_ends(16 * 1024), connect_ends(16 * 1024));
+    const std::size_t sent = fill_up(joined);  // from here on resets are looked for
+    EXPECT_EQ(joined.b.receive(sent).size(), sent);
+    ASSERT_EQ(::send(joined.a.number(), "!", 1, MSG_OOB), 1);
+    joined.a.send("after it");
+    EXPECT_EQ(joined.b.receive(8), "after it");
+    fill_up(joined);
+    joined.a.reset();
+    EXPECT_EQ(joined.ended.wait(), PumpEnd::broken);
 }
 
 TEST(Pump, AnOwnerEndsItWhileBytesAreInFlight) {

@@ -172,6 +172,17 @@ TEST_F(GatedReady, FailsForWantOfAGateAndThatIsNobodysFault) {
     ASSERT_EQ(want(lied, wanted_by(lied)).status, 200);
     EXPECT_EQ(tell(lied, JobEventKind::exited, R"({"code":"NO_GATE"})"), "FAILED");
     EXPECT_EQ(seen(town.harness, find(lied).terms.machine_id).starts_failed, 1);
+    const JobId gave_back = rented();
+    ASSERT_EQ(want(gave_back, wanted_by(gave_back)).status, 200);
+    ASSERT_EQ(want(gave_back, "").status, 200);
+    EXPECT_EQ(tell(gave_back, JobEventKind::exited, R"({"code":"NO_GATE"})"), "FAILED");
+    EXPECT_EQ(seen(town.harness, find(gave_back).terms.machine_id).starts_failed, 1);
+    // But a gate may die when its doors are given, and nothing leads there any more.
+    const JobId left_alone = rented();
+    ASSERT_EQ(want(left_alone, wanted_by(left_alone)).status, 200);
+    town.harness.clock.advance(seconds(16));
+    EXPECT_EQ(tell(left_alone, JobEventKind::exited, R"({"code":"NO_GATE"})"), "FAILED");
+    EXPECT_EQ(seen(town.harness, find(left_alone).terms.machine_id).starts_failed, 0);
     const JobId direct = rent(ben, put_up());
     accept(direct);
     EXPECT_EQ(tell(direct, JobEventKind::exited, R"({"code":"NO_GATE"})"), "FAILED");

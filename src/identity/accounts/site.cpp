@@ -18,7 +18,7 @@ Site::Site(const std::string& address) {
     std::transform(domain.begin(), domain.end(), domain.begin(), to_lower);
     origin = std::string(uri->scheme).append("://").append(domain);
     base_url = origin + std::string(uri->path);
-    cookie = secure ? "__Host-session" : "session";
+    cookie = secure ? secure_cookie : plain_cookie;
 }
 
 }  // namespace berth::accounts

@@ -22,6 +22,7 @@ inline constexpr Duration moves_apart = std::chrono::minutes(5);
 // By all names that a job or test ever used: who gives ports back and asks for others uses up no
 // more.
 inline constexpr std::int64_t names_max = 32;
+inline constexpr std::int64_t names_of_test_max = 2;  // anybody can have machines tested
 
 // Taken back; whoever comes by it is cut off with the gate's next report.
 void free_door(const db::Context& context, DoorRow door);

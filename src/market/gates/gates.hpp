@@ -37,6 +37,8 @@ struct JobDoor {
 BOOST_DESCRIBE_STRUCT(JobDoor, (), (door_id, gate_id, name, kind, host, dial_host, port))
 
 std::vector<JobDoor> doors_of_job(db::Transaction& tx, JobId job);
+// Whether it was given a door, taken back since or not, at a gate that is heard now.
+bool has_gate_that_lives(db::Transaction& tx, JobId job, Time now);
 std::optional<JobDoor> door_of_job(db::Transaction& tx, JobId job, std::string_view name);
 // Where a door is now, whichever gate it has moved to; nothing when it was taken back.
 std::optional<JobDoor> find_door(db::Transaction& tx, DoorId door);

@@ -8,6 +8,9 @@ namespace {
 constexpr Duration doors_kept = std::chrono::hours(24 * 30);
 constexpr Duration boots_kept = std::chrono::hours(24 * 7);
 constexpr Duration outages_kept = std::chrono::hours(24 * 90);
+// However long a gate lies, sums of what it said stay numbers: 100 Gbit/s make a PiB a day.
+constexpr std::int64_t day_bytes_max = std::int64_t{1} << 50;
+constexpr std::int64_t gate_bytes_max = std::int64_t{1} << 62;
 
 const db::Query<GateRow> find_gate_sql(
     "SELECT {} FROM gates WHERE gate_id = $1 AND removed_at IS NULL");
@@ -30,8 +33,10 @@ const db::Query<GateRow> put_gate_sql(
 constexpr std::string_view hold_gate_sql =
     "UPDATE gates SET draining = draining WHERE gate_id = $1 AND removed_at IS NULL";
 constexpr std::string_view note_heard_sql =
-    "UPDATE gates SET heard_at = $2, draining = $3, bytes_in = bytes_in + $4, "
-    "bytes_out = bytes_out + $5 WHERE gate_id = $1";
+    "UPDATE gates SET heard_at = $2, draining = $3, "
+    "bytes_in = CASE WHEN bytes_in - $6 + $4 < 0 THEN bytes_in + $4 ELSE $6 END, "
+    "bytes_out = CASE WHEN bytes_out - $6 + $5 < 0 THEN bytes_out + $5 ELSE $6 END "
+    "WHERE gate_id = $1";
 
 const db::Query<BootRow> find_or_add_boot_sql(
     "INSERT INTO gate_boots ({}) VALUES ({$}) ON CONFLICT (gate_id, boot_id) DO UPDATE SET "
@@ -116,8 +121,11 @@ const db::Query<UsageRow> put_usage_sql(
     "bytes_in = excluded.bytes_in, bytes_out = excluded.bytes_out, streams = excluded.streams");
 constexpr std::string_view add_to_day_sql =
     "INSERT INTO gate_days (job_id, day, account, bytes_in, bytes_out) VALUES ($1, $2, $3, $4, $5) "
-    "ON CONFLICT (job_id, day) DO UPDATE SET bytes_in = gate_days.bytes_in + excluded.bytes_in, "
-    "bytes_out = gate_days.bytes_out + excluded.bytes_out";
+    "ON CONFLICT (job_id, day) DO UPDATE SET "
+    "bytes_in = CASE WHEN gate_days.bytes_in - $6 + excluded.bytes_in < 0 "
+    "THEN gate_days.bytes_in + excluded.bytes_in ELSE $6 END, "
+    "bytes_out = CASE WHEN gate_days.bytes_out - $6 + excluded.bytes_out < 0 "
+    "THEN gate_days.bytes_out + excluded.bytes_out ELSE $6 END";
 constexpr std::string_view day_of_job_sql =
     "SELECT bytes_in + bytes_out FROM gate_days WHERE job_id = $1 AND day = $2";
 constexpr std::string_view day_of_account_sql =
@@ -148,6 +156,9 @@ const db::Query<JobDoor> places_of_job_sql(
     "SELECT {} FROM (SELECT d.door_id, d.gate_id, d.name, d.kind, g.host, g.dial_host, d.port "
     "FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
     "WHERE d.job_id = $1 AND d.freed_at IS NULL) AS placed ORDER BY door_id");
+constexpr std::string_view heard_gate_sql =
+    "SELECT d.port FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
+    "WHERE d.job_id = $1 AND g.heard_at >= $2 AND g.removed_at IS NULL LIMIT 1";
 const db::Query<JobDoor> place_of_name_sql(
     "SELECT {} FROM (SELECT d.door_id, d.gate_id, d.name, d.kind, g.host, g.dial_host, d.port "
     "FROM gate_doors d JOIN gates g ON g.gate_id = d.gate_id "
@@ -215,7 +226,8 @@ void put_gate(db::Transaction& tx, const GateRow& gate) { tx.insert(put_gate_sql
 bool hold_gate(db::Transaction& tx, GateId id) { return tx.run(hold_gate_sql, id).affected == 1; }
 
 void note_heard(db::Transaction& tx, GateId id, const Heard& heard) {
-    tx.run(note_heard_sql, id, heard.at, heard.draining, heard.bytes_in, heard.bytes_out);
+    tx.run(note_heard_sql, id, heard.at, heard.draining, heard.bytes_in, heard.bytes_out,
+           gate_bytes_max);
 }
 
 BootRow find_or_add_boot(db::Transaction& tx, const BootRow& boot) {
@@ -328,7 +340,8 @@ std::vector<UsageRow> usage_of_boot(db::Transaction& tx, GateId gate, std::strin
 void put_usage(db::Transaction& tx, const UsageRow& usage) { tx.insert(put_usage_sql, usage); }
 
 void add_to_day(db::Transaction& tx, const DayUse& use) {
-    tx.run(add_to_day_sql, use.job_id, use.day, use.account, use.bytes_in, use.bytes_out);
+    tx.run(add_to_day_sql, use.job_id, use.day, use.account, use.bytes_in, use.bytes_out,
+           day_bytes_max);
 }
 
 DayBytes bytes_of_day(db::Transaction& tx, JobId job, const std::optional<AccountId>& account,
@@ -367,6 +380,10 @@ void note_listening(db::Transaction& tx, Time now, Duration gap) {
 
 std::vector<JobDoor> doors_of_job(db::Transaction& tx, JobId job) {
     return tx.fetch(places_of_job_sql, job);
+}
+
+bool has_gate_that_lives(db::Transaction& tx, JobId job, Time now) {
+    return tx.fetch_value<std::int64_t>(heard_gate_sql, job, now - gate_fresh).has_value();
 }
 
 std::optional<JobDoor> door_of_job(db::Transaction& tx, JobId job, std::string_view name) {

@@ -44,6 +44,12 @@ const api::Media text_streamed{
     "each; the last is `[DONE]`.",
     R"(data: {"object":"text_completion","choices":[{"index":0,"text":" where"}]})"
     "\n\ndata: [DONE]\n\n"};
+const api::Media engine_refused{
+    "application/json",
+    "What the engine refuses, with its own status and in its own words: also with one that is "
+    "named here.",
+    R"({"error":{"message":"The model `m` does not exist.","type":"NotFoundError",)"
+    R"("param":null,"code":404}})"};
 const api::Media embeddings_answered{
     "application/json", "As the engine answers.",
     R"({"object":"list","model":"e5","data":[{"object":"embedding","index":0,)"
@@ -67,6 +73,7 @@ api::Route route(const Named& named) {
             .work = Work::remembered,
             .own_page_only = true,
             .media = named.media,
+            .passed_refusal = engine_refused,
             .errors = {Code::not_found,
                        {Code::conflict, "the job is not RUNNING, or serves no model"},
                        {Code::unavailable, "the engine failed or does not answer"}},

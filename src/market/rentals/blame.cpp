@@ -21,8 +21,8 @@ Blame blame_for(db::Transaction& tx, const JobTerms& terms, FailureCode code, Ti
         case FailureCode::ENGINE_EXITED:
         case FailureCode::PROBE_FAILED: return is_own_image ? Blame::renter : Blame::host;
         case FailureCode::NO_GATE:
-            // Whoever has a door was given a gate.
-            if (terms.is_by_gate() && gates::doors_of_job(tx, terms.job_id).empty())
+            // Whoever has a door was given a gate, also who gave it back. The gate may have died.
+            if (terms.is_by_gate() && !gates::has_gate_that_lives(tx, terms.job_id, now))
                 return Blame::nobody;
             return is_own_image ? Blame::nobody : Blame::host;
         case FailureCode::DISK_FULL:

@@ -151,8 +151,17 @@ json::array audience(const Route& route) {
     return {};
 }
 
+// Of "/api/v1/funding-intents/{id}/claim" which of the funding intents.
+std::string which_of(std::string_view path) {
+    const std::size_t end = path.find("/{id}");
+    std::string list(path.substr(0, end));
+    list.erase(0, list.rfind('/') + 1);
+    std::replace(list.begin(), list.end(), '-', ' ');
+    return fmt::format("Which {}of the {}, by its id.", list.ends_with('s') ? "" : "entry ", list);
+}
+
 void add_parameters(json::array& parameters, const wire::Type* type, std::string_view place,
-                    Schemas& schemas) {
+                    std::string_view path, Schemas& schemas) {
     if (type == nullptr) return;
     for (const wire::Member& member : type->members) {
         const bool optional = member.type().kind == wire::Kind::optional;
@@ -161,7 +170,12 @@ void add_parameters(json::array& parameters, const wire::Type* type, std::string
         json::value schema = schemas.of(value, Use::request);
         json::object parameter{{"name", member.name}, {"in", place}, {"required", !optional}};
         const bool told = doc != nullptr && !doc->text.empty();
-        parameter["description"] = told ? doc->text : wire::usual_meaning(member.name);
+        if (told)
+            parameter["description"] = doc->text;
+        else if (place == "path" && member.name == "id")
+            parameter["description"] = which_of(path);
+        else
+            parameter["description"] = wire::usual_meaning(member.name);
         if (doc != nullptr && !doc->fallback.empty())
             schema.as_object()["default"] = wire::spelled_value(value, doc->fallback);
         if (doc != nullptr && !doc->pattern.empty()) schema.as_object()["pattern"] = doc->pattern;
@@ -201,11 +215,13 @@ json::object response(std::string_view description) {
 // What a streamed route says to clients that try again by themselves.
 void add_stream_headers(json::object& response, int status) {
     json::object& headers = response["headers"].as_object();
-    headers["x-should-retry"] = {{"description", "false where another try cannot help."},
-                                 {"schema", {{"type", "string"}}}};
+    headers["x-should-retry"] = {
+        {"description", "false where another try cannot help."},
+        {"schema", {{"type", "string"}, {"enum", json::array{"true", "false"}}}}};
     if (status == 503)
-        headers["X-Engine-Status"] = {{"description", "What the engine answered, if it did."},
-                                      {"schema", {{"type", "string"}}}};
+        headers["X-Engine-Status"] = {
+            {"description", "What the engine answered, if it did."},
+            {"schema", {{"type", "string"}, {"pattern", "^[1-5][0-9]{2}$"}}}};
 }
 
 void add_step_up_header(json::object& response) {
@@ -327,16 +343,28 @@ json::object error_example(std::string_view code, std::string_view message) {
                 {"request_id", "018f0000-0000-7000-8000-000000000000"}}}}}};
 }
 
-// What a client may read with this code: in the words of the route where it has its own.
+json::value shared_example(std::string_view name) {
+    return {{"$ref", "#/components/examples/" + std::string(name)}};
+}
+
+// What a client may read with this code: in the words of the route where it has its own, and with
+// what stands beside the envelope.
 json::value shown_error(const Route& route, const ErrorRow& row) {
-    if (row.status != 413 && row.status != 429)
-        for (const DeclaredError& error : route.errors)
-            if (code_name(error.code) == row.code && !error.when.empty())
-                return error_example(row.code, error.when);
-    std::string name(row.code);
-    if (row.status == 413) name = too_large_example;
-    if (row.status == 429) name = too_many_example;
-    return {{"$ref", "#/components/examples/" + name}};
+    if (row.status == 413) return shared_example(too_large_example);
+    if (row.status == 429) return shared_example(too_many_example);
+    const auto is_it = [&](const auto& declared) { return code_name(declared.code) == row.code; };
+    const auto own = std::find_if(
+        route.errors.begin(), route.errors.end(),
+        [&](const DeclaredError& error) { return is_it(error) && !error.when.empty(); });
+    const auto beside = std::find_if(route.siblings.begin(), route.siblings.end(), is_it);
+    const bool has_words = own != route.errors.end();
+    if (beside == route.siblings.end())
+        return has_words ? json::value(error_example(row.code, own->when))
+                         : shared_example(row.code);
+    json::object shown =
+        error_example(row.code, has_words ? own->when : error_words(beside->code).message);
+    shown["value"].as_object()[beside->name] = wire::example(*beside->type);
+    return shown;
 }
 
 // Those that some route refers to.
@@ -378,6 +406,22 @@ void add_errors(json::object& responses, const Entry& entry, Schemas& schemas) {
     }
 }
 
+// What somebody else refuses may come with each of these statuses.
+void add_passed_refusal(json::object& responses, const Route& route) {
+    if (!route.passed_refusal) return;
+    json::object content = media_content({*route.passed_refusal});
+    const json::value& theirs = content.at("application/json").at("schema");
+    for (auto& [status, said] : responses) {
+        if (!status.starts_with('4')) continue;
+        json::value& schema = said.at("content").at("application/json").at("schema");
+        json::value ours = schema;
+        schema = json::object{{"anyOf", json::array{std::move(ours), theirs}}};
+    }
+    json::object out = response(route.passed_refusal->about);
+    out["content"] = std::move(content);
+    responses["4XX"] = std::move(out);
+}
+
 json::object operation(const Entry& entry, Schemas& schemas) {
     const Route& route = entry.route;
     json::object out{
@@ -391,8 +435,8 @@ json::object operation(const Entry& entry, Schemas& schemas) {
     json::array parameters;
     if (route.idempotent)
         parameters.push_back(json::object{{"$ref", "#/components/parameters/IdempotencyKey"}});
-    add_parameters(parameters, entry.path, "path", schemas);
-    add_parameters(parameters, entry.query, "query", schemas);
+    add_parameters(parameters, entry.path, "path", route.path, schemas);
+    add_parameters(parameters, entry.query, "query", route.path, schemas);
     if (!parameters.empty()) out["parameters"] = std::move(parameters);
     if (entry.body != nullptr)
         out["requestBody"] = {{"required", true},
@@ -407,6 +451,7 @@ json::object operation(const Entry& entry, Schemas& schemas) {
         if (status != 0) responses[std::to_string(status)] = answer(entry, status, schemas);
     add_deferral(responses, entry, schemas);
     add_errors(responses, entry, schemas);
+    add_passed_refusal(responses, route);
     out["responses"] = std::move(responses);
     return out;
 }

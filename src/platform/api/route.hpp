@@ -74,6 +74,9 @@ struct Route {
     // The member of the answer whose rows are given as a table to whoever accepts text/csv.
     std::string csv = {};
     std::vector<Media> media = {};  // of a Streamed answer or a File, and of nothing else
+    // What whoever is behind the route refuses: passed on as it is, with any status from 400 to
+    // 499, also with one that is ours.
+    std::optional<Media> passed_refusal = {};
     int status = 200;
     int second_status = 0;  // another status the same body may have, chosen by Call::answer_with
     DeclaredDeferral deferral = {};              // it may wait for somebody else's word

@@ -261,7 +261,7 @@ Response CurlClient::send(const Outbound& request) {
     }
     const CURLcode code = ::curl_easy_perform(handle);
 
-    if (incoming.too_large) throw TransportError("the answer is too large");
+    if (incoming.too_large) throw AnswerTooLarge();
     if (code != CURLE_OK && !incoming.is_cut)
         throw TransportError(reason[0] != '\0' ? reason : ::curl_easy_strerror(code),
                              was_sent(handle));

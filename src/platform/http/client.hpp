@@ -57,6 +57,12 @@ private:
     bool was_sent_;
 };
 
+// Asking again would bring the same.
+class AnswerTooLarge final : public TransportError {
+public:
+    AnswerTooLarge() : TransportError("the answer is too large") {}
+};
+
 class Client {
 public:
     virtual ~Client() = default;

@@ -331,7 +331,7 @@ void LineClient::Conversation::take_body() {
         return;
     }
     if (body.size() > request_.response_bytes_max) {
-        if (!request_.cuts_response) throw TransportError("the answer is too large");
+        if (!request_.cuts_response) throw AnswerTooLarge();
         body.resize(request_.response_bytes_max);
         return;
     }

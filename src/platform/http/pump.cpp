@@ -62,12 +62,17 @@ private:
         Watch watch;
         bool input = false;  // the loop will call on_ready()
         bool room = false;
+        bool ends = false;  // or tell when the connection is gone
     };
 
     Carrier& from(Side way) { return carriers_[way]; }
     Carrier& to(Side way) { return carriers_[1 - way]; }
     Pace::Way pace_way(Side way) const { return way == 0 ? Pace::Way::from_a : Pace::Way::from_b; }
 
+    void go_on(Side way) {
+        ways_[way].awaited = Ready::nothing;
+        step(way);
+    }
     void step(Side way);
     bool pour(Side way);
     bool put(Side way, std::string_view bytes);
@@ -81,6 +86,7 @@ private:
     void await(Side way, Side side, Ready what);
     void await_leave(Side way, Duration span);
     void await_break(Side side);
+    bool is_awaited(Side side) const;
     void on_ready(Side side, Ready what, const boost::system::error_code& error);
 
     const std::shared_ptr<Loop> loop_;
@@ -98,7 +104,12 @@ void Pump::Pair::start() {
             return end(PumpEnd::broken);
         carriers_[side].set_up_as_stream();
     }
-    for (Side way = 0; way < 2 && !over_; ++way) step(way);
+    // Each as if it waited for its first bytes, until it begins.
+    for (Side way = 0; way < 2; ++way) {
+        ways_[way].awaited_side = way;
+        ways_[way].awaited = Ready::input;
+    }
+    for (Side way = 0; way < 2 && !over_; ++way) go_on(way);
 }
 
 void Pump::Pair::end(PumpEnd why) {
@@ -254,6 +265,7 @@ void Pump::Pair::count(Side way, std::size_t bytes) {
 void Pump::Pair::await(Side way, Side side, Ready what) {
     ways_[way].awaited_side = side;
     ways_[way].awaited = what;
+    if (!is_awaited(1 - side)) await_break(1 - side);
     Watched& at = *watched_[side];
     if (std::exchange(what == Ready::input ? at.input : at.room, true)) return;
     auto handler = [self = shared_from_this(), side, what](const boost::system::error_code& error) {
@@ -271,12 +283,15 @@ void Pump::Pair::await_leave(Side way, Duration span) {
     });
 }
 
-// Nothing is read any more from a side that has finished, so that nothing else would tell that it
-// is gone while the other side is silent.
+// Nothing is read from a side that has finished, or whose bytes the other side does not take, so
+// that nothing else would tell that it is gone while that other side is silent.
 void Pump::Pair::await_break(Side side) {
+    if (std::exchange(watched_[side]->ends, true)) return;
     watched_[side]->watch.await_error(
         [self = shared_from_this(), side](const boost::system::error_code& stopped) {
             if (self->over_ || stopped) return;
+            self->watched_[side]->ends = false;
+            if (self->is_awaited(side)) return;  // what waits there sees it, behind what came first
             int error = 0;
             socklen_t size = sizeof error;
             const int socket = self->carriers_[side].socket();
@@ -285,14 +300,18 @@ void Pump::Pair::await_break(Side side) {
         });
 }
 
+bool Pump::Pair::is_awaited(Side side) const {
+    return std::any_of(ways_.begin(), ways_.end(), [side](const Way& way) {
+        return way.awaited != Ready::nothing && way.awaited_side == side;
+    });
+}
+
 void Pump::Pair::on_ready(Side side, Ready what, const boost::system::error_code& error) {
     if (over_) return;
     if (error) return end(PumpEnd::broken);
     (what == Ready::input ? watched_[side]->input : watched_[side]->room) = false;
     for (Side way = 0; way < 2 && !over_; ++way) {
-        if (ways_[way].awaited != what || ways_[way].awaited_side != side) continue;
-        ways_[way].awaited = Ready::nothing;
-        step(way);
+        if (ways_[way].awaited == what && ways_[way].awaited_side == side) go_on(way);
     }
 }
 

@@ -1,15 +1,19 @@
 #include "box/containers.hpp"
 
 #include <fmt/format.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
+#include "base/ids.hpp"
 #include "base/program.hpp"
 #include "box/market.hpp"
 #include "http/tls_key.hpp"
@@ -55,13 +59,36 @@ std::string why_no_containers(const std::string& folder) {
     std::string missing;
     for (const char* program : tools)
         if (!is_in_path(program)) missing += (missing.empty() ? "" : ", ") + std::string(program);
-    if (!missing.empty()) return "there is no " + missing;
+    if (!missing.empty())
+        return fmt::format("there is no {} (`tools/install test` brings what is missing)", missing);
     if (::access("/dev/loop-control", W_OK) != 0) return "there are no loop devices";
     if (const std::string other = foreign_folder(folder); !other.empty())
-        return other + " can be changed by others than root";
+        return other + " can be changed by others than root (--data FOLDER says where else)";
     const ProgramEnd apart = run_program(
         {.arguments = {"unshare", "--mount", "--net", "--pid", "--fork", "nft", "list", "tables"}});
     return apart.ok() ? "" : "this machine makes no namespaces, or has no nftables";
+}
+
+void forget_rentals(const std::string& state) {
+    constexpr std::string_view begin = "berth-";
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(state + "/networks", none)) {
+        const std::string name = entry.path().stem().string();
+        if (!name.starts_with(begin) || !parse_uuid(name.substr(begin.size()))) continue;
+        std::string table = name;
+        std::replace(table.begin(), table.end(), '-', '_');
+        const std::string bridge = std::string(begin) + name.substr(name.size() - 8);
+        run_program({.arguments = {"ip", "link", "delete", bridge}});
+        run_program({.arguments = {"nft", "delete", "table", "inet", table}});
+    }
+    std::vector<std::string> places;
+    std::ifstream mounts("/proc/self/mounts");
+    for (std::string device, place; mounts >> device >> place;) {
+        if (place.starts_with(state + "/")) places.push_back(place);
+        mounts.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+    }
+    std::sort(places.rbegin(), places.rend());  // the innermost first
+    for (const std::string& place : places) ::umount2(place.c_str(), MNT_DETACH);
 }
 
 Words ShellImage::registry() {

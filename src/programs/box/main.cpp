@@ -481,10 +481,8 @@ private:
             children_.pop_back();
         }
         end_orphans();
-        // What keeps a removal of the folder from working.
-        if (shell_image_)
-            run_program({.arguments = {"umount", host_folder(hosts_.size() - 1) +
-                                                     "/state/containers/overlay"}});
+        // Nobody else would, and the folder could not be removed.
+        if (shell_image_) forget_rentals(host_folder(hosts_.size() - 1) + "/state");
     }
 
     Options options_;

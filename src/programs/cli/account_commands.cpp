@@ -197,6 +197,8 @@ constexpr Command account_table[] = {
      .method = "GET",
      .path = "/api/v1/account/sessions",
      .query = &wire::type_of<api::PageQuery>,
+     .columns = "SESSION=session_id CURRENT=current SEEN=last_seen_at FROM=network_address "
+                "OPENED=created_at WITH=user_agent",
      .help = "Open sessions.",
      .access = Access::session},
     {.words = "sessions revoke",

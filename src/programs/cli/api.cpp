@@ -5,11 +5,13 @@
 
 #include <algorithm>
 
+#include "accounts/site.hpp"
 #include "api/call.hpp"
 #include "base/letters.hpp"
 #include "base/version.hpp"
 #include "cli/reading.hpp"
 #include "cli/ssh_key.hpp"
+#include "http/text.hpp"
 
 namespace berth::cli {
 namespace {
@@ -21,6 +23,7 @@ constexpr Duration answer_max = std::chrono::seconds(60);
 constexpr Duration hurried_answer_max = std::chrono::seconds(2);  // somebody has pressed Tab
 // The relay gives an engine 600 s to begin; with a little more its own answer comes first.
 constexpr Duration relayed_answer_max = std::chrono::seconds(630);
+constexpr std::size_t answer_bytes_max = wire::Document::text_bytes_max;
 
 bool is_change(const Request& request) {
     return request.method != "GET" && request.method != "HEAD";
@@ -48,6 +51,25 @@ std::string percent_decode(std::string_view path) {
 std::string_view reason_to_wait(int status) {
     if (status == 429) return "too many requests";
     return status == 503 ? "the service is not available" : "the server says: once more";
+}
+
+// name=value of the session's cookie. Balancers and shields set cookies of their own.
+std::optional<std::string> session_cookie(const http::Headers& headers) {
+    for (const http::Headers::Field& field : headers) {
+        if (!http::equal_without_case(field.name, "set-cookie")) continue;
+        const std::string_view pair =
+            std::string_view(field.value).substr(0, field.value.find(';'));
+        const std::string_view name = pair.substr(0, pair.find('='));
+        if (name == accounts::secure_cookie || name == accounts::plain_cookie)
+            return std::string(pair);
+    }
+    return std::nullopt;
+}
+
+// The API gives no page; a portal that wants a click first does, and calls that good.
+bool is_page(const http::Response& response) {
+    constexpr std::string_view page = "text/html";
+    return http::equal_without_case(response.content_type.substr(0, page.size()), page);
 }
 
 Failure failure_of(int status, const std::string& body) {
@@ -180,10 +202,10 @@ http::Headers Api::headers_of(const Request& request) {
 // A step-up and a second factor renew the cookie, and the token without which a session changes
 // nothing.
 void Api::renew_session(const http::Response& response) {
-    const auto given = response.headers.find("Set-Cookie");
+    auto given = session_cookie(response.headers);
     if (!given) return;
     if (!session) session = KeptSession{target_.origin, {}, {}, {}};
-    session->cookie = std::string(given->substr(0, given->find(';')));
+    session->cookie = std::move(*given);
     if (!response.body.empty())
         if (std::string token = Reading(response.body).text("csrf_token"); !token.empty())
             session->csrf_token = std::move(token);
@@ -207,6 +229,21 @@ void Api::wait_before(int attempt, std::string_view why) {
     parts_.console.note(
         fmt::format("{}; trying again in {:.1f} s", why, static_cast<double>(delay.count()) / 1e6));
     parts_.sleep(delay);
+}
+
+Failure Api::too_large() const {
+    return {Exit::unexpected,
+            fmt::format("the answer of {} is larger than {} MiB, and was not read to its end",
+                        target_.origin, answer_bytes_max >> 20)};
+}
+
+// What such an answer says of a change is nothing.
+Failure Api::answered_by_page() const {
+    return {
+        Exit::unexpected,
+        fmt::format("{} answers with a page for browsers, as no server of Berth does: a portal, "
+                    "or another server, is in between",
+                    target_.origin)};
 }
 
 Failure Api::no_answer(const http::TransportError& error, bool to_model) const {
@@ -240,6 +277,7 @@ Answer Api::send(const Request& asked) {
                             .total_max = !request.is_patient ? hurried_answer_max
                                          : to_model          ? relayed_answer_max
                                                              : answer_max,
+                            .response_bytes_max = answer_bytes_max,
                             .ca_file = target_.ca_file,
                             .fresh_connection = !may_repeat};
     if (request.take) {
@@ -247,12 +285,14 @@ Answer Api::send(const Request& asked) {
             streaming = true;
             request.take(bytes);
         };
+        outbound.is_over = request.is_over;
     }
     for (int attempt = 0;; ++attempt) {
         const bool is_last = !request.is_patient || attempt + 1 == attempts_max;
         try {
             const http::Response response = parts_.client.send(outbound);
             if (response.status >= 200 && response.status < 300) {
+                if (is_page(response) && !request.may_be_page) throw answered_by_page();
                 renew_session(response);
                 return {response.status, response.body,
                         std::string(response.headers.find("Berth-Next-Cursor").value_or(""))};
@@ -267,6 +307,8 @@ Answer Api::send(const Request& asked) {
             if (!is_worth_another_try(response) || is_last)
                 throw explained(failure_of(response.status, response.body), request.access);
             wait_before(attempt, reason_to_wait(response.status));
+        } catch (const http::AnswerTooLarge&) {
+            throw too_large();
         } catch (const http::TransportError& error) {
             const bool is_over = streaming || (error.was_sent() && !may_repeat);
             if (is_last || is_over) throw no_answer(error, to_model);

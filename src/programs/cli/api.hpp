@@ -24,8 +24,10 @@ struct Request {
     Access access = Access::key;
     std::optional<Uuid> idempotency_key{};         // of a change; one is made where there is none
     std::function<void(std::string_view)> take{};  // gets the body of a good answer as it comes
+    std::function<bool()> is_over{};  // no more is wanted of that: true gives the rest up
     bool as_csv = false;
-    bool is_patient = true;  // tried again where that helps, and long waited for
+    bool is_patient = true;    // tried again where that helps, and long waited for
+    bool may_be_page = false;  // for browsers
 };
 
 // To the model of a rental: the relay passes it on once, and knows no Idempotency-Key.
@@ -91,6 +93,8 @@ private:
     void wait_before(int attempt, std::string_view why);
     Failure key_of_another() const;
     Failure no_answer(const http::TransportError& error, bool to_model) const;
+    Failure too_large() const;
+    Failure answered_by_page() const;
 
     Target target_;
     Parts parts_;

@@ -11,11 +11,15 @@
 namespace berth::cli {
 namespace {
 
-// Server-sent events, as they come: the text of each `data:` line with a piece of an answer.
+// Server-sent events, as they come: the text of each `data:` line with a piece of an answer. The
+// model is a stranger's, who may send a line without an end.
 class Pieces {
 public:
+    static constexpr std::size_t line_bytes_max = 1 << 20;
+
+    // False when there is such a line.
     template <class Take>
-    void add(std::string_view bytes, const Take& take) {
+    bool add(std::string_view bytes, const Take& take) {
         rest_ += bytes;
         for (std::size_t end = rest_.find('\n'); end != std::string::npos; end = rest_.find('\n')) {
             std::string line = rest_.substr(0, end);
@@ -25,6 +29,9 @@ public:
             line.erase(0, line.starts_with("data: ") ? 6 : 5);
             if (line != "[DONE]") take(line);
         }
+        if (rest_.size() <= line_bytes_max) return true;
+        rest_.clear();
+        return false;
     }
 
 private:
@@ -61,15 +68,24 @@ public:
         Pieces pieces;
         const bool as_json = context_.output() == Output::json;
         asked.take = [&](std::string_view bytes) {
-            pieces.add(bytes, [&](const std::string& event) {
+            const bool has_ends = pieces.add(bytes, [&](const std::string& event) {
+                if (fault) return;
                 const std::string piece = piece_of(event, fault);
                 if (fault) return;
                 answer += piece;
-                context_.console().write(as_json ? event + "\n" : printable(piece));
+                context_.console().write_received(as_json ? event + "\n"
+                                                          : printable(piece, "\n\t"));
                 std::fflush(stdout);
             });
+            if (!has_ends && !fault)
+                fault.emplace(Exit::unexpected, "the model sends a line without an end");
         };
-        context_.api().send(asked);
+        asked.is_over = [&] { return fault.has_value(); };
+        try {
+            context_.api().send(asked);
+        } catch (const Failure&) {
+            if (!fault) throw;  // else it was given up for that
+        }
         if (!as_json) context_.console().write("\n");
         context_.console().flush();
         if (fault) throw *fault;

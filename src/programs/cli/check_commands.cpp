@@ -174,7 +174,7 @@ int verify_liabilities(Context& context) {
 
 int call_api(Context& context) {
     const auto& operands = context.arguments().operands;
-    Request request{.method = operands[0], .path = operands[1]};
+    Request request{.method = operands[0], .path = operands[1], .may_be_page = true};
     std::transform(request.method.begin(), request.method.end(), request.method.begin(), to_upper);
     if (!std::all_of(request.method.begin(), request.method.end(), is_alphanumeric))
         throw Failure(Exit::usage, "METHOD is a word such as GET or POST");
@@ -203,7 +203,7 @@ int call_api(Context& context) {
                                                      request.path.find('?') - keys_path.size()));
     const Answer answer = send_once(context, request);
     // The body as it came, of whichever route.
-    context.console().write(
+    context.console().write_received(
         answer.body.empty() || answer.body.ends_with('\n') ? answer.body : answer.body + "\n");
     context.console().flush();
     return 0;

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 
 #include "base/bytes.hpp"
 #include "cli/exit.hpp"
@@ -31,26 +30,51 @@ bool is_set(const char* name) {
     return value != nullptr && *value != '\0';
 }
 
-// Echo is off for as long as it lives.
+// Set before the handler is, and not changed while it may run.
+constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+termios terminal_before;
+std::array<struct sigaction, ending_signals.size()> actions_before;
+
+void show_what_is_typed(int when) {
+    ::tcsetattr(STDIN_FILENO, when, &terminal_before);
+    for (std::size_t i = 0; i < ending_signals.size(); ++i)
+        ::sigaction(ending_signals[i], &actions_before[i], nullptr);
+}
+
+extern "C" void show_again_and_end(int number) {
+    show_what_is_typed(TCSANOW);
+    ::raise(number);  // SA_NODEFER: now it does what it did before
+}
+
+// Echo is off for as long as it lives, and on again for the shell where a signal ends the program
+// meanwhile.
 class EchoOff {
 public:
-    EchoOff() : changed_(::tcgetattr(STDIN_FILENO, &before_) == 0) {
-        termios now = before_;
+    EchoOff() : changed_(::tcgetattr(STDIN_FILENO, &terminal_before) == 0) {
+        if (!changed_) return;
+        struct sigaction action {};
+        action.sa_handler = show_again_and_end;
+        action.sa_flags = SA_NODEFER;
+        for (std::size_t i = 0; i < ending_signals.size(); ++i) {
+            ::sigaction(ending_signals[i], nullptr, &actions_before[i]);
+            if (actions_before[i].sa_handler != SIG_IGN)  // as under nohup
+                ::sigaction(ending_signals[i], &action, nullptr);
+        }
+        termios now = terminal_before;
         now.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &now);
+        ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &now);
     }
     ~EchoOff() {
-        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+        if (changed_) show_what_is_typed(TCSAFLUSH);
     }
     EchoOff(const EchoOff&) = delete;
     EchoOff& operator=(const EchoOff&) = delete;
 
 private:
-    termios before_{};
     bool changed_;
 };
 
-// Set before the handler is, and not changed while it may run.
+// Likewise.
 std::array<char, 200> killed_line;
 std::size_t killed_line_size = 0;
 
@@ -83,6 +107,13 @@ Console::Console()
 void Console::write(std::string_view data) {
     end_progress();
     std::fwrite(data.data(), 1, data.size(), stdout);
+}
+
+void Console::write_received(std::string_view data) {
+    if (!out_is_terminal_) return write(data);
+    std::string shown = printable(data, "\n\t\r");
+    std::erase(shown, '\r');  // of the ends of lines; alone it would begin the line anew
+    write(shown);
 }
 
 std::size_t Console::columns() const { return out_is_terminal_ ? columns_of(STDOUT_FILENO) : 0; }
@@ -169,14 +200,32 @@ bool Console::confirm(std::string_view question) {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-std::string printable(std::string_view text) {
+namespace {
+
+// U+202A to U+202E and U+2066 to U+2069: what follows is shown from right to left, or before what
+// stands before it.
+bool turns_around(std::string_view sequence) {
+    if (sequence.size() != 3 || sequence[0] != '\xe2') return false;
+    const auto last = static_cast<unsigned char>(sequence[2]);
+    return (sequence[1] == '\x80' && last >= 0xaa && last <= 0xae) ||
+           (sequence[1] == '\x81' && last >= 0xa6 && last <= 0xa9);
+}
+
+bool steers(std::string_view sequence, std::string_view kept) {
+    const auto first = static_cast<unsigned char>(sequence[0]);
+    const bool is_c1 =
+        sequence.size() == 2 && first == 0xc2 && static_cast<unsigned char>(sequence[1]) < 0xa0;
+    const bool is_c0 = first < 0x20 && kept.find(sequence[0]) == kept.npos;
+    return is_c0 || is_c1 || first == 0x7f || turns_around(sequence);
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, std::string_view kept) {
     std::string out;
     while (!text.empty()) {
         const std::size_t length = utf8_sequence_length(text);
-        const auto first = static_cast<unsigned char>(text[0]);
-        const bool is_c1 =
-            length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-        if (length == 0 || is_c1 || (first < 0x20 && first != '\n') || first == 0x7f)
+        if (length == 0 || steers(text.substr(0, length), kept))
             out += '?';
         else
             out += text.substr(0, length);
@@ -192,8 +241,13 @@ std::string read_input(const std::string& file, std::string_view what) {
             text += static_cast<char>(c);
     } else {
         std::ifstream in(file, std::ios::binary);
-        if (!in) throw Failure(Exit::usage, fmt::format("{}: {} cannot be read", what, file));
-        text.assign(std::istreambuf_iterator<char>(in), {});
+        std::array<char, 65'536> part;
+        while (in && text.size() <= input_bytes_max) {
+            in.read(part.data(), part.size());
+            text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+        }
+        if (!in.eof() && text.size() <= input_bytes_max)  // also a folder
+            throw Failure(Exit::usage, fmt::format("{}: {} cannot be read", what, file));
     }
     if (text.size() > input_bytes_max)
         throw Failure(Exit::usage, fmt::format("{}: is larger than 16 MiB", what));

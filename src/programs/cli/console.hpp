@@ -18,6 +18,9 @@ public:
     std::size_t columns() const;  // of the terminal that standard output is; 0: none
 
     void write(std::string_view data);  // to standard output, as it is
+    // What a server sent: as it is into a pipe or a file, and onto a terminal without what steers
+    // it.
+    void write_received(std::string_view data);
     void flush();
     void say(std::string_view line);       // to standard error
     void progress(std::string_view line);  // in the place of the line before, on a terminal
@@ -43,8 +46,9 @@ private:
     bool progressing_ = false;
 };
 
-// Without what would steer a terminal.
-std::string printable(std::string_view text);
+// Without what would steer a terminal, or show a line in another order than it is written in. Of
+// the control characters those stay that are `kept`.
+std::string printable(std::string_view text, std::string_view kept = "\n");
 
 // All of standard input, or of a file; "-" is standard input. `what` names it in a Failure.
 std::string read_input(const std::string& file, std::string_view what);

@@ -84,9 +84,9 @@ Time Context::now() {
 
 void Context::print(const std::string& body, std::string_view columns) {
     if (output_ == Output::csv) {
-        console_.write(body);
+        console_.write_received(body);
     } else if (output_ == Output::json) {
-        console_.write(body.empty() ? "" : body + "\n");
+        console_.write_received(body.empty() ? "" : body + "\n");
     } else if (body.empty()) {
         console_.say("done");
     } else {
@@ -121,7 +121,7 @@ std::string Context::advice_on_nothing() const {
 }
 
 void Context::print_own(const std::string& json, const std::string& text) {
-    console_.write(output_ == Output::json ? json + "\n" : text);
+    console_.write_received(output_ == Output::json ? json + "\n" : text);
     console_.flush();
 }
 
@@ -135,6 +135,7 @@ std::string Context::rental(std::size_t operand) {
 }
 
 void Context::remember_rental(const std::string& id) {
+    if (!parse_uuid(id)) return;  // nothing that a server calls so by mistake
     try {
         Profile profile = profiles().load().value_or(Profile{});
         if (profile.server.empty()) profile.server = api().target().origin;

@@ -29,10 +29,11 @@ void require_copyable(const Profile& profile) {
 // The key with this id has the first letters of the one in use.
 bool is_key_in_use(Context& context, const std::string& key_id) {
     constexpr int keys_max = 100;
+    constexpr int pages_max = 100;
     const std::string& own = context.api().target().api_key;
     if (own.empty()) return false;
     std::string cursor;
-    do {
+    for (int i = 0; i < pages_max; ++i) {
         const Reading page(
             context.api()
                 .get(fmt::format("/api/v1/account/api-keys?limit={}{}{}", keys_max,
@@ -44,7 +45,8 @@ bool is_key_in_use(Context& context, const std::string& key_id) {
                 return !prefix.empty() && own.starts_with(prefix);
         }
         cursor = page.text("next_cursor");
-    } while (!cursor.empty());
+        if (cursor.empty()) break;
+    }
     return false;
 }
 

@@ -171,7 +171,7 @@ std::string completions(const std::vector<std::string>& words, const IdsOnOffer&
     if (!awaited.empty()) {
         const std::string& flag = words[words.size() - 2];
         found = choices(flag, awaited);
-        offer_ids(list_of_flag(present_name(flag.substr(2))));
+        if (command != nullptr) offer_ids(list_of_flag(*command, present_name(flag.substr(2))));
     } else if (last.starts_with('-')) {
         if (command != nullptr)
             for (const Flag& flag : flags_of(*command)) found.insert("--" + flag.name);

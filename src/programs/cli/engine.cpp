@@ -252,7 +252,8 @@ int fail(Console& console, Failure failure, bool as_json) {
         failure.message = "a private key stands where something else is wanted";
     std::fflush(stdout);
     if (as_json && !failure.body.empty()) {
-        fmt::print(stderr, "{}\n", failure.body);
+        fmt::print(stderr, "{}\n",
+                   console.err_is_terminal() ? printable(failure.body) : failure.body);
     } else if (as_json) {
         fmt::print(stderr, "{}\n", error_json(failure));
     } else {

@@ -67,7 +67,7 @@ private:
 
 void show_event(Context& context, const Reading& page, Reading::Place event) {
     if (context.output() == Output::json)
-        context.console().write(page.text(event) + "\n");
+        context.console().write_received(page.text(event) + "\n");
     else
         context.console().write(
             printable(fmt::format("{:>8}  {}  {:<28} {} {}", page.text("sequence", event),

@@ -25,15 +25,29 @@ constexpr auto lists_of_flags = std::to_array<ListOf>({
     {"offer", "offers list"},
     {"template", "templates list"},
     {"wallet", "wallets list"},
+    {"machine", "machines list"},
     {"machine-id", "machines list"},
     {"job-id", "rentals list"},
     {"address-id", "addresses list"},
+});
+// Of operators: everybody's.
+constexpr auto lists_of_admin_flags = std::to_array<ListOf>({
+    {"account", "admin users list"},
+    {"account-id", "admin users list"},
+    {"actor", "admin users list"},
+    {"owner", "admin users list"},
+    {"renter", "admin users list"},
+    {"host", "admin users list"},
+    {"machine", "admin machines list"},
+    {"job-id", "admin rentals list"},
+    {"key-id", "admin keys list"},
 });
 // Of other commands it is the list of their own noun.
 constexpr auto lists_of_operands = std::to_array<ListOf>({
     {"offers edit", "machines list"},
     {"offers history", "machines list"},
     {"machines enrollment", ""},
+    {"admin tickets close", "tickets list"},
     {"recoveries object-by-link", ""},
 });
 
@@ -152,8 +166,16 @@ const Command* list_of_operand(const Command& command) {
     return find_command(noun + " list");
 }
 
-const Command* list_of_flag(std::string_view flag) {
-    const ListOf* const found = find_list(lists_of_flags, flag);
+const Command* list_of_flag(const Command& command, std::string_view name) {
+    const auto flags = flags_of(command);
+    const auto flag = std::find_if(flags.begin(), flags.end(),
+                                   [&](const Flag& each) { return each.name == name; });
+    // The wallet of an allow list is an address, and an offer may be a state.
+    if (flag == flags.end() || !flag->value.ends_with("ID")) return nullptr;
+    const std::span<const ListOf> lists = command.words.starts_with("admin ")
+                                              ? std::span<const ListOf>(lists_of_admin_flags)
+                                              : std::span<const ListOf>(lists_of_flags);
+    const ListOf* const found = find_list(lists, name);
     return found == nullptr ? nullptr : find_command(found->list);
 }
 
@@ -170,7 +192,7 @@ void complete_ids(Context& context, CommandLine& line) {
                                       thing_of(*list), printable(operands[0]), list->words));
     }
     for (const Flag& flag : line.flags) {
-        const Command* const list = list_of_flag(flag.name);
+        const Command* const list = list_of_flag(*line.command, flag.name);
         const auto given = line.arguments.find(flag.name);
         if (list == nullptr || !given) continue;
         const std::string id = whole_id(context, *list, *given);

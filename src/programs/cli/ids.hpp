@@ -13,7 +13,7 @@ namespace berth::cli {
 
 // The command that lists what an operand or a flag names by its id; null where there is none.
 const Command* list_of_operand(const Command& command);
-const Command* list_of_flag(std::string_view flag);
+const Command* list_of_flag(const Command& command, std::string_view flag);
 
 // Puts whole ids into the place of what was typed. What can be no id stays for the server to judge.
 void complete_ids(Context& context, CommandLine& line);

@@ -46,9 +46,10 @@ int show_logs(Context& context) {
         while (!added.empty()) {
             const std::size_t end = std::min(added.find('\n'), added.size());
             const std::string_view line = added.substr(0, end);
-            context.console().write(context.output() == Output::json
-                                        ? fmt::format("{{\"line\":{}}}\n", json_quoted(line))
-                                        : printable(line) + "\n");
+            context.console().write_received(
+                context.output() == Output::json
+                    ? fmt::format("{{\"line\":{}}}\n", json_quoted(line))
+                    : printable(line, "\t") + "\n");
             added.remove_prefix(std::min(end + 1, added.size()));
         }
         context.console().flush();

@@ -107,6 +107,14 @@ void clear_secret(const Profiles& profiles) {
                                   profiles.name()));
 }
 
+// With those above it that are missing: all of them for their owner alone.
+void make_private_folder(const fs::path& folder) {
+    std::error_code unknown;
+    if (folder.empty() || fs::exists(folder, unknown)) return;
+    make_private_folder(folder.parent_path());
+    ::mkdir(folder.c_str(), S_IRWXU);
+}
+
 }  // namespace
 
 std::string parse_origin(std::string_view text) {
@@ -205,12 +213,7 @@ void Profiles::remove(Secret secret) const {
 }
 
 void write_private(const std::string& file, std::string_view text, bool replace) {
-    const fs::path folder = fs::path(file).parent_path();
-    std::error_code fault;
-    if (!folder.empty() && !fs::exists(folder)) {
-        fs::create_directories(folder, fault);
-        fs::permissions(folder, fs::perms::owner_all, fault);
-    }
+    make_private_folder(fs::path(file).parent_path());
     std::string draft = file + ".XXXXXX";
     const int made = ::mkstemp(draft.data());  // of mode 0600
     const auto give_up = [&] {

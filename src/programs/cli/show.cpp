@@ -250,7 +250,7 @@ struct Line {
 void add_text(const std::string& name, std::string_view text, std::vector<Line>& lines) {
     while (!text.empty()) {
         const std::size_t end = std::min(text.find('\n'), text.size());
-        lines.push_back({name, printable(text.substr(0, end))});
+        lines.push_back({name, printable(text.substr(0, end), "\t")});
         text.remove_prefix(std::min(end + 1, text.size()));
     }
 }

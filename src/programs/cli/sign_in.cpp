@@ -101,6 +101,18 @@ void open_session(Context& context, const std::string& email) {
               });
 }
 
+// Later commands go to the server of the profile, and would not find a session with another.
+void refuse_other_server(Context& context) {
+    const auto profile = context.profiles().load();
+    const std::string& origin = context.api().target().origin;
+    const bool is_named = context.arguments().has("server");
+    if (!is_named || !profile || profile->server.empty() || profile->server == origin) return;
+    throw Failure(Exit::conflict,
+                  fmt::format("profile {} is of {}: keep a session with another server by `berth "
+                              "--profile NAME --server {} login`",
+                              context.profiles().name(), profile->server, origin));
+}
+
 void keep_session(Context& context) {
     context.api().keep_session();
     Profile profile = context.profiles().load().value_or(Profile{});
@@ -139,7 +151,10 @@ int log_in(Context& context) {
                                   : context.console().ask("mail address");
     const bool is_operator = context.arguments().is_on("admin");
     const bool keeps_session = is_operator || context.arguments().is_on("session");
-    if (!keeps_session) agree_to_fill(context, email);
+    if (keeps_session)
+        refuse_other_server(context);
+    else
+        agree_to_fill(context, email);
     open_session(context, email);
     if (!keeps_session) {
         make_key(context, email);

@@ -45,6 +45,27 @@ std::string known_host(std::string_view lines, std::string_view fingerprint) {
     return "";
 }
 
+// The name of a file as ssh reads it in an option: in quotes where it would be taken apart.
+std::string option_word(std::string_view file) {
+    const auto is_plain = [](char c) {
+        return is_alphanumeric(c) || c == '/' || c == '.' || c == '-' || c == '_';
+    };
+    if (std::all_of(file.begin(), file.end(), is_plain)) return std::string(file);
+    std::string out = "\"";
+    for (const char c : file) {
+        if (c == '"' || c == '\\') out += '\\';
+        if (c == '%') out += '%';
+        out += c;
+    }
+    return out + "\"";
+}
+
+// On this machine: what has a colon would be another host's to scp.
+std::string local_word(const std::string& file) {
+    const std::size_t colon = file.find(':');
+    return colon != file.npos && colon < file.find('/') ? "./" + file : file;
+}
+
 // The way into a rental, its host key checked.
 struct Way {
     std::string host;
@@ -60,7 +81,7 @@ struct Way {
         for (const char* const each : {"StrictHostKeyChecking=yes", "ForwardAgent=no",
                                        "ForwardX11=no", "ControlMaster=no", "ControlPath=none"})
             all.insert(all.end(), {"-o", each});
-        all.insert(all.end(), {"-o", "UserKnownHostsFile=" + known_hosts});
+        all.insert(all.end(), {"-o", "UserKnownHostsFile=" + option_word(known_hosts)});
         return all;
     }
 };
@@ -70,6 +91,8 @@ Request ask_way(const std::string& rental) {
 }
 
 Way find_way(Context& context, const std::string& rental) {
+    const auto id = parse_uuid(rental);  // which may be a word of the server's, and becomes a file
+    if (!id) throw Failure(Exit::usage, fmt::format("{}: is no id of a rental", printable(rental)));
     const Reading access(context.api().send(ask_way(rental)).body);
     Way way;
     if (const auto endpoints = access.find("endpoints")) {
@@ -95,7 +118,7 @@ Way find_way(Context& context, const std::string& rental) {
         throw Failure(Exit::network,
                       "the machine cannot be reached by SSH, or shows another host "
                       "key than the service knows; nothing was sent to it");
-    way.known_hosts = context.profiles().folder() + "/known_hosts/" + rental;
+    way.known_hosts = context.profiles().folder() + "/known_hosts/" + to_string(*id);
     write_private(way.known_hosts, known);
     return way;
 }
@@ -171,7 +194,7 @@ int copy_files(Context& context) {
     const bool is_v6 = way.host.find(':') != way.host.npos;
     const std::string place = way.login + "@" + (is_v6 ? "[" + way.host + "]" : way.host);
     for (std::size_t i = used; i < given.size(); ++i)
-        words.push_back(is_there(given[i]) ? place + given[i] : given[i]);
+        words.push_back(is_there(given[i]) ? place + given[i] : local_word(given[i]));
     become(context, "scp", words);
 }
 

@@ -74,7 +74,8 @@ int show_top(Context& context) {
         const std::string body = context.api().get(path).body;
         const std::string traffic = context.api().get(path + "/usage").body;
         if (context.output() == Output::json) {
-            context.console().write(fmt::format("{{\"job\":{},\"usage\":{}}}\n", body, traffic));
+            context.console().write_received(
+                fmt::format("{{\"job\":{},\"usage\":{}}}\n", body, traffic));
             context.console().flush();
             return 0;
         }

@@ -19,7 +19,8 @@ Board::Board(std::shared_ptr<http::Loop> loop,
       random_(random),
       tally_(tally),
       options_(std::move(options)),
-      sources_(options_.limits.calls_of_source) {}
+      sources_(options_.limits.calls_of_source),
+      seldom_(options_.limits.seldom_of_network) {}
 
 Board::~Board() = default;
 
@@ -132,8 +133,9 @@ void Board::end_streams(Door& door) {
 std::vector<DoorReport> Board::report() {
     std::vector<DoorReport> rows;
     rows.reserve(doors_.size());
-    for (const auto& [id, door] : doors_) {
+    for (auto& [id, door] : doors_) {
         if (rows.size() == agent_protocol::reported_doors_max) break;
+        door.told = door.rank;
         const auto machine = machines_.find(door.machine);
         DoorReport row;
         row.door_id = id;
@@ -159,6 +161,9 @@ void Board::follow(const agent_protocol::GateOrders& orders, const std::vector<D
         const auto found = doors_.find(id);
         if (found == doors_.end()) continue;
         Door& door = found->second;
+        // A ticket came meanwhile, and the server may have given the door again by it. If not, it
+        // says so after the next report.
+        if (door.rank != door.told) continue;
         const auto machine = machines_.find(door.machine);
         cut_[id] = {door.rank, clock_.now() + agent_protocol::ticket_life};
         close_door(door);

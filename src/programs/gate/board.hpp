@@ -83,7 +83,7 @@ public:
     std::shared_ptr<Answered> answer(const CallId& call);
 
     std::vector<agent_protocol::DoorReport> report();
-    // After a report with these rows was heard.
+    // After the last report, with these rows, was heard.
     void follow(const agent_protocol::GateOrders& orders,
                 const std::vector<agent_protocol::DoorReport>& heard);
     void drain();
@@ -116,7 +116,7 @@ private:
     };
     struct Joined {
         http::Pump pump;
-        std::string source;  // whose stream it is
+        std::string source;  // the network whose stream it is
         Duration since{};
     };
     struct Door {
@@ -126,6 +126,7 @@ private:
         std::size_t streams_max = 0;
         bool open = false;
         Rank rank{};  // of the ticket that gave it last
+        Rank told{};  // as it was in the last report
         Time expires_at{};
         Bucket calls{};
         std::size_t waiting = 0;
@@ -192,6 +193,7 @@ private:
     std::unordered_map<CallId, Call> calls_;
     std::map<DoorId, std::pair<Rank, Time>> cut_;  // up to which ticket, and until when it counts
     Sources sources_;
+    Sources seldom_;  // by their networks: who has some left comes seldom
     http::AddressBlocks relays_;
     std::size_t waiting_ = 0;
     std::uint64_t streams_begun_ = 0;

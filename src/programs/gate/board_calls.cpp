@@ -61,9 +61,12 @@ std::optional<Refused> Board::judge(Door& door, const Machine& machine,
     const LimitNumbers& limits = options_.limits;
     const Time now{steady().count()};
     const bool relay = http::contains(relays_, source);
-    if (waiting_ >= limits.waiting_max) return Refused::waiting;
-    if (machine.waiting >= limits.waiting_of_machine_max) return Refused::machine_waiting;
-    const bool quiet = sources_.is_quiet(source, now);
+    const auto most = [relay](std::size_t all) { return relay ? all : all - all / 8; };
+    if (waiting_ >= most(limits.waiting_max)) return Refused::waiting;
+    if (machine.waiting >= most(limits.waiting_of_machine_max)) return Refused::machine_waiting;
+    const std::string network = network_of(source);
+    const bool quiet = seldom_.is_half_full(network, now);
+    if (!relay) seldom_.take(network, now);
     if (!relay && !sources_.take(source, now)) return Refused::source_pace;
     const double spared = limits.spared_for_relays + (quiet ? 0 : limits.spared_for_the_quiet);
     if (!door.calls.take(limits.calls_of_door, now, relay ? 0 : spared)) return Refused::door_pace;
@@ -77,7 +80,7 @@ bool Board::make_room(Door& door, const http::Address& source, bool relay) {
     const std::size_t taken = door.streams.size() + door.joining + door.waiting;
     const std::size_t kept_free = relay ? 0 : door.streams_max / 8;
     if (taken < door.streams_max - kept_free) return true;
-    return door.kind == DoorKind::ssh && end_one_for(door, http::subscriber(source));
+    return door.kind == DoorKind::ssh && end_one_for(door, network_of(source));
 }
 
 // A host cannot tell strangers of a door apart, for all of them come from its own loopback. Those
@@ -191,7 +194,7 @@ void Board::join(const DoorId& id, http::Carrier stranger, http::Carrier machine
     tally_.count(CallOutcome::joined);
     const Duration now = steady();
     tally_.count_call_time(now - since);
-    std::string source = http::subscriber(stranger.peer());
+    std::string source = network_of(stranger.peer());
     const std::uint64_t number = ++streams_begun_;
     http::PumpOptions options;
     if (!door.flow) {

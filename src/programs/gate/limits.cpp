@@ -1,6 +1,7 @@
 #include "gate/limits.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace berth::gate {
 
@@ -25,21 +26,27 @@ bool Bucket::is_half_full(const Pace& pace, Time now) const {
     return level(pace, now) >= pace.burst / 2;
 }
 
-bool Sources::is_quiet(const http::Address& source, Time now) const {
-    const auto found = buckets_.find(http::subscriber(source));
+std::string network_of(const http::Address& address) {
+    constexpr std::size_t network_bytes = 6;
+    return http::subscriber(address).substr(0, network_bytes);
+}
+
+bool Sources::is_half_full(const std::string& who, Time now) const {
+    const auto found = buckets_.find(who);
     return found == buckets_.end() || found->second.is_half_full(pace_, now);
 }
 
-bool Sources::take(const http::Address& source, Time now) {
+bool Sources::take(const std::string& who, Time now) {
     if (buckets_.size() >= sources_max) forget(now);
     // More at once than can be remembered: whoever is not known yet has to wait.
-    const std::string who = http::subscriber(source);
     if (buckets_.size() >= sources_max && !buckets_.contains(who)) return false;
     return buckets_[who].take(pace_, now);
 }
 
-// A full bucket says no more than none.
+// A full bucket says no more than none. Not for each of many who come at once.
 void Sources::forget(Time now) {
+    if (now - forgot_at_ < std::chrono::seconds(1)) return;
+    forgot_at_ = now;
     std::erase_if(buckets_, [&](const auto& each) { return each.second.is_full(pace_, now); });
 }
 

@@ -40,14 +40,20 @@ struct LimitNumbers {
     // And those who come seldom so many more: two addresses cannot shut a renter out.
     double spared_for_the_quiet = 10;
     Pace calls_of_source{5, 50};
+    // Who has more than half of this left comes seldom. It is much less than who comes may take, or
+    // whoever takes just that would come seldom, too.
+    Pace seldom_of_network{0.2, 10};
     Pace links_of_source{20, 100};
-    std::size_t waiting_max = 1'000;          // strangers at the whole gate
-    std::size_t waiting_of_machine_max = 64;  // and of those at one machine's doors
+    std::size_t waiting_max = 1'000;          // at the whole gate; an eighth is for relays
+    std::size_t waiting_of_machine_max = 64;  // and of those at one machine's doors, likewise
     std::size_t streams_of_ssh_max = 64;      // where a ticket allows more
     std::size_t streams_of_http_max = 512;
     // Nobody who has no more sessions than this loses one for others.
     std::size_t sessions_left_alone = 4;
 };
+
+// An address of IPv4, or of IPv6 the /48 that one customer can have: 65,536 subscribers.
+std::string network_of(const http::Address& address);
 
 // One bucket for each subscriber that was here lately; bounded.
 class Sources {
@@ -55,8 +61,10 @@ public:
     static constexpr std::size_t sources_max = 100'000;
 
     explicit Sources(Pace pace) : pace_(pace) {}
-    bool take(const http::Address& source, Time now);
-    bool is_quiet(const http::Address& source, Time now) const;  // has taken little of late
+    bool take(const http::Address& source, Time now) { return take(http::subscriber(source), now); }
+    bool take(const std::string& who, Time now);
+    // Has half of it left, or was not here lately.
+    bool is_half_full(const std::string& who, Time now) const;
     std::size_t size() const { return buckets_.size(); }
 
 private:
@@ -64,6 +72,7 @@ private:
 
     const Pace pace_;
     std::unordered_map<std::string, Bucket> buckets_;
+    Time forgot_at_{};
 };
 
 }  // namespace berth::gate

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <CLI/CLI.hpp>
 #include <ctime>
 
@@ -82,7 +83,16 @@ void serve_until_told(Gate& gate, const sigset_t& signals) {
     }
 }
 
+// As many files as the system lets this process open: links, doors and streams are.
+void raise_file_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int run_gate(const RunOptions& options) {
+    raise_file_limit();
     sigset_t signals;
     ::sigemptyset(&signals);
     for (const int number : {SIGINT, SIGTERM}) ::sigaddset(&signals, number);

@@ -23,10 +23,9 @@ constexpr std::string_view no_measure = "this vendor's cards cannot be measured 
 class HostGpus : public Gpus {
 public:
     HostGpus(std::vector<std::string> worker, const Places& places)
-        : worker_(std::move(worker)),
-          names_(places.offered),
-          nvml_(places.nvml),
-          amd_(places.sysfs) {}
+        : worker_(std::move(worker)), nvml_(places.nvml), amd_(places.sysfs) {
+        for (const std::string& name : places.offered) names_.push_back({.name = name});
+    }
 
     Inventory inventory() override {
         auto found = nvml_.inventory();
@@ -71,12 +70,31 @@ public:
     }
 
 private:
-    // A name stands for where it was first found: a card that falls off its bus no longer tells its
-    // identity, and that it is lost must be told all the same.
+    struct Named {
+        std::string name;
+        std::string address{};  // where it was found
+    };
+
+    // A name stands for where it was last found: a card that falls off its bus no longer tells its
+    // identity, and that it is lost must be told all the same. A card that has come there in its
+    // place, and tells another identity, was not named.
     std::vector<std::string> settle_names(const Inventory& found) {
         const std::lock_guard lock(mutex_);
-        for (std::string& name : names_) name = address_called(found, name);
-        return names_;
+        const auto card_at = [&](const std::string& address) {
+            return std::ranges::find_if(
+                found.gpus, [&](const auto& gpu) { return gpu.pci_address.value == address; });
+        };
+        std::vector<std::string> settled;
+        for (Named& named : names_) {
+            const std::string at = address_called(found, named.name);
+            const bool is_there = card_at(at) != found.gpus.end();
+            if (is_there) named.address = at;
+            const auto card = card_at(named.address);
+            const bool is_lost =
+                card != found.gpus.end() && (!card->uuid.value || card->uuid.value->value.empty());
+            settled.push_back(is_there || is_lost ? named.address : named.name);
+        }
+        return settled;
     }
 
     // What is told of a card that is not offered is its owner's affair.
@@ -133,7 +151,7 @@ private:
 
     const std::vector<std::string> worker_;
     std::mutex mutex_;
-    std::vector<std::string> names_;  // of what is offered: addresses as soon as they are found
+    std::vector<Named> names_;  // of what is offered
     Nvml nvml_;
     Amd amd_;
 };

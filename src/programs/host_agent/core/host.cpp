@@ -4,6 +4,7 @@
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -65,6 +66,11 @@ std::optional<DiskSpace> disk_space(const std::string& folder) {
     const auto unit = static_cast<std::int64_t>(info.f_frsize);
     return DiskSpace{static_cast<std::int64_t>(info.f_blocks) * unit,
                      static_cast<std::int64_t>(info.f_bavail) * unit};
+}
+
+std::int64_t disk_floor(std::int64_t total_bytes) {
+    constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
+    return std::clamp<std::int64_t>(total_bytes / 20, gibibyte, 10 * gibibyte);
 }
 
 std::optional<std::int64_t> ram_bytes() { return memory_line("MemTotal:"); }

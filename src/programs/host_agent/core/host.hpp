@@ -19,6 +19,9 @@ struct DiskSpace {
     std::int64_t free_bytes = 0;
 };
 std::optional<DiskSpace> disk_space(const std::string& folder);
+// What is left of a disk of that size: a host whose disk is full does nothing well, its owner's own
+// work included.
+std::int64_t disk_floor(std::int64_t total_bytes);
 std::optional<std::int64_t> ram_bytes();  // of the host
 std::int64_t cpu_cores();
 // Of the machine: a slot has its share of the host, and any other has all of it.

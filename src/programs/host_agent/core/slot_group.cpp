@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <stdexcept>
@@ -111,8 +112,9 @@ void SlotGroup::take_in(pid_t process) const {
         put_or_throw(each + beside + "/cgroup.procs", std::to_string(process));
 }
 
-void SlotGroup::remove() const {
+bool SlotGroup::remove() const {
     std::error_code ignored;
+    bool is_gone = true;
     std::vector<std::string> all{root_ + "/" + name_};
     for (const auto& tree : files::directory_iterator(root_, ignored))
         all.push_back(tree.path().string() + "/" + name_);  // of version 1, podman's too
@@ -120,8 +122,9 @@ void SlotGroup::remove() const {
         if (!files::is_directory(each, ignored)) continue;
         for (const auto& leaf : files::directory_iterator(each, ignored))
             if (leaf.is_directory(ignored)) ::rmdir(leaf.path().c_str());
-        ::rmdir(each.c_str());
+        is_gone = (::rmdir(each.c_str()) == 0 || errno == ENOENT) && is_gone;
     }
+    return is_gone;
 }
 
 std::optional<std::int64_t> SlotGroup::memory_bytes() const {

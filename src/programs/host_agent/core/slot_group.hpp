@@ -29,7 +29,8 @@ public:
     // A process, and what it starts from now on, counts with the containers. Throws
     // std::runtime_error.
     void take_in(pid_t process) const;
-    void remove() const;  // harmless when it is not there, or still used
+    // Harmless when it is not there; false while it is still used.
+    bool remove() const;
 
     std::optional<std::int64_t> memory_bytes() const;  // that are used
     std::optional<std::int64_t> cpu_us() const;        // that were, since it was made

@@ -12,13 +12,21 @@
 #include <filesystem>
 
 #include "agent_protocol/hashes.hpp"
+#include "base/descriptor.hpp"
 
 namespace berth::host_agent {
 
 namespace files = std::filesystem;
 
-StateFolder::StateFolder(std::string folder)
-    : folder_(files::absolute(std::move(folder)).string()) {
+namespace {
+
+// Whoever only looks whether it is locked has it for a moment.
+constexpr int lock_tries_max = 20;
+constexpr useconds_t lock_pause_us = 5000;
+
+}  // namespace
+
+StateFolder::StateFolder(std::string folder) : folder_(plain_path(folder)) {
     std::error_code ignored;
     files::create_directories(files::path(folder_).parent_path(), ignored);
     make_state_folder(folder_);
@@ -39,7 +47,11 @@ void StateFolder::lock() {
     const std::string path = folder_ + "/lock";
     lock_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock_ < 0) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
-    if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    for (int tries = 1; ::flock(lock_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+        if (tries < lock_tries_max) {
+            ::usleep(lock_pause_us);
+            continue;
+        }
         std::array<char, 24> holder{};
         const ssize_t length = ::pread(lock_, holder.data(), holder.size() - 1, 0);
         throw StateLost(fmt::format("another agent uses {} (process {}); there can be one only",
@@ -72,6 +84,16 @@ void make_state_folder(const std::string& path) {
     if (::mkdir(path.c_str(), 0700) == 0)
         return agent_protocol::sync_folder(files::path(path).parent_path().string());
     if (errno != EEXIST) throw StateLost(fmt::format("{}: {}", path, std::strerror(errno)));
+}
+
+std::string plain_path(const std::string& folder) {
+    const files::path plain = files::absolute(folder).lexically_normal();
+    return plain.has_filename() ? plain.string() : plain.parent_path().string();
+}
+
+bool is_locked(const std::string& folder) {
+    const Descriptor file(::open((folder + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+    return file.number() >= 0 && ::flock(file.number(), LOCK_SH | LOCK_NB) != 0;
 }
 
 crypto::Ed25519Key key_of(const std::string& seed) {

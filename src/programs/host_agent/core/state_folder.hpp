@@ -88,6 +88,10 @@ private:
 
 // For what is kept there: 0700, synced; harmless when it is there already. Throws StateLost.
 void make_state_folder(const std::string& path);
+// However it was typed: what is called by its name, as cgroups and folders in /run, has one name.
+std::string plain_path(const std::string& folder);
+// Whether somebody has locked the folder now.
+bool is_locked(const std::string& folder);
 
 // What a file of the folder says. Throws StateLost when it is damaged.
 template <class T>

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/log_limiter.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -12,17 +13,18 @@ using agent_protocol::DoorKind;
 using agent_protocol::LinkLine;
 using std::chrono::steady_clock;
 
-// A gate lets 10 a second come to a door, 50 at once. Lines of a link bunch up on their way: with
-// the same numbers here, what it let through would be refused now and then.
+// A gate lets 10 a second come to a door, 50 at once, and 64 or 512 be there. Lines of a link bunch
+// up on their way, and the end of a stream may come behind news of the next: with the same numbers
+// here, what it let through would be refused now and then, and who lets calls pass is not paid.
 constexpr double dials_per_second_max = 12;
 constexpr double dials_at_once_max = 60;
 constexpr Duration local_max = std::chrono::seconds(5);
 
 std::size_t streams_max(DoorKind kind) {
     switch (kind) {
-        case DoorKind::ssh: return 64;
-        case DoorKind::http: return 512;
-        case DoorKind::test: return 16;
+        case DoorKind::ssh: return 80;
+        case DoorKind::http: return 640;
+        case DoorKind::test: return 20;
     }
     return 0;
 }
@@ -97,6 +99,18 @@ void GateCalls::begin(const GateAddress& gate, const LinkLine& line) {
     dial_local(call);
 }
 
+// A gate can let every call fail, and ask for a dozen a second.
+void GateCalls::note_failure(const Call& call, Way way, const http::Called& called) {
+    static LogLimiter limiter{std::chrono::seconds(10)};
+    if (const std::int64_t count = limiter.note(); count > 0)
+        log(Level::warn, "gate_call_failed",
+            {{"gate", call.gate.host},
+             {"by", way == Way::tls ? "TLS" : "TCP"},
+             {"status", called.status},
+             {"why", called.reason},
+             {"count", count}});
+}
+
 // A process of the gate that ends has a port of its own for what is still to be answered there.
 void GateCalls::dial_gate(const CallOf& call, Way way) {
     const GateAddress& gate = call->gate;
@@ -121,12 +135,7 @@ void GateCalls::dial_gate(const CallOf& call, Way way) {
 }
 
 void GateCalls::gate_answered(const CallOf& call, Way way, http::Called called) {
-    if (called.failure != http::Called::Failure::none)
-        log(Level::warn, "gate_call_failed",
-            {{"gate", call->gate.host},
-             {"by", way == Way::tls ? "TLS" : "TCP"},
-             {"status", called.status},
-             {"why", called.reason}});
+    if (called.failure != http::Called::Failure::none) note_failure(*call, way, called);
     if (way == Way::plain && !call->line.call_port && may_be_in_the_way(called))
         return dial_gate(call, Way::tls);
     // It stays so: each call would wait for the plain one to fail first.

@@ -75,6 +75,7 @@ private:
     void begin(const GateAddress& gate, const agent_protocol::LinkLine& line);
     void dial_gate(const CallOf& call, Way way);
     void dial_local(const CallOf& call);
+    static void note_failure(const Call& call, Way way, const http::Called& called);
     void gate_answered(const CallOf& call, Way way, http::Called called);
     void settle(const CallOf& call);
 

@@ -175,14 +175,17 @@ int enroll(const Options& options) {
 
 namespace {
 
-// What the next rental begins with, and keeps.
-void keep_share(const StateFolder& state, Identity& identity, const Settings& settings) {
+// What the next rental begins with, and keeps. Each tells it before it looks what others have, so
+// that of two that start at once one sees the other at least.
+void keep_share(const StateFolder& state, Identity& identity, const Settings& settings,
+                const Options& options) {
     if (!settings.share || !JobRecords(state).all().empty()) return;
     identity.settings.share = settings.share;
     identity.settings.gpus = settings.gpus;
     identity.settings.port_first = settings.port_first;
     identity.settings.port_last = settings.port_last;
     state.save(identity);
+    if (!options.computer.empty()) refuse_held(options);
 }
 
 int run_machine(const Options& options) {
@@ -198,7 +201,7 @@ int run_machine(const Options& options) {
     Identity identity = enrolled_identity(state);
     Settings settings = settings_of(options, identity.settings);
     settle_public_host(settings, identity.server);
-    keep_share(state, identity, settings);
+    keep_share(state, identity, settings, options);
     Equipment equipment(state, settings);
     const std::unique_ptr<BootClock> clock = clock_of(options, identity.server);
     http::CurlClient client;
@@ -235,11 +238,35 @@ int run_machine(const Options& options) {
 
 }  // namespace
 
+namespace {
+
+// What was enrolled whole goes on as that. A file that cannot be read keeps no rental without its
+// agent: those that there are go on, and the owner reads why no other does.
+bool is_in_slots(const Options& options) {
+    std::error_code unreadable;
+    const bool has_file = std::filesystem::exists(options.state + "/slots.json", unreadable);
+    if (holds_machine(StateFolder(options.state))) {
+        if (has_file)
+            log(Level::error, "slots_file",
+                {{"why", "the computer is enrolled whole, and goes on as one machine"}});
+        return false;
+    }
+    try {
+        if (find_slots(options.state)) return true;
+    } catch (const std::invalid_argument&) {
+        if (rented_slots(options.state).empty()) throw;
+        return true;
+    }
+    return !rented_slots(options.state).empty();
+}
+
+}  // namespace
+
 int run(const Options& options) {
     keep_memory_small();
-    const auto slots = find_slots(options.state);
-    if (slots && options.slot.empty()) return supervise(options, *slots);
-    return run_machine(in_slot(options, Disk::as_it_is));
+    if (options.slot.empty() && is_in_slots(options)) return supervise(options);
+    const bool is_whole = options.slot.empty() && holds_machine(StateFolder(options.state));
+    return run_machine(is_whole ? options : in_slot(options, Use::run));
 }
 
 int preempt(const Options& options) {

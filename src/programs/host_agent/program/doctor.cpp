@@ -8,6 +8,7 @@
 #include "host_agent/core/link.hpp"
 #include "host_agent/core/ports.hpp"
 #include "host_agent/core/reach_words.hpp"
+#include "host_agent/core/tool.hpp"
 #include "host_agent/gate/gate_trial.hpp"
 #include "host_agent/program/commands.hpp"
 #include "host_agent/program/equipment.hpp"
@@ -152,12 +153,17 @@ void look_at_packages(Findings& findings, const Settings& settings, bool has_car
         packages = missing_packages();
     else if (!has_tool("bwrap"))
         packages.emplace_back("bubblewrap");
-    if (!has_cards && settings.simulate_gpu.empty())
-        for (const char* package : {"nvidia-driver", "nvidia-modprobe"})
-            if (has_card_of_nvidia()) packages.emplace_back(package);
+    const bool lacks_driver = !has_cards && settings.simulate_gpu.empty() && has_card_of_nvidia();
+    if (lacks_driver)
+        for (const std::string& package : driver_packages(read_host_file("/etc/os-release")))
+            packages.push_back(package);
     if (packages.empty()) return;
     findings.tell(false, fmt::format("{} packages are missing", packages.size()),
                   fmt::format("apt install {}", fmt::join(packages, " ")));
+    if (lacks_driver)
+        findings.note(
+            "The driver is no free software: apt finds it where its sources name contrib and "
+            "non-free (Debian) or restricted and multiverse (Ubuntu). Restart the host after it.");
 }
 
 // It matters where jobs are reached at the host's own ports: a gate needs none that is open.

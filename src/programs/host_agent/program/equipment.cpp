@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 
@@ -42,11 +41,9 @@ std::int64_t store_bytes(const std::string& folder, const Settings& settings) {
     return disk ? disk->total_bytes / 3 : 100 * gibibyte;
 }
 
-// A host whose disk is full does nothing well, its owner's own work included.
 std::int64_t floor_bytes(const std::string& folder) {
     const auto disk = disk_space(folder);
-    return disk ? std::clamp<std::int64_t>(disk->total_bytes / 20, gibibyte, 10 * gibibyte)
-                : gibibyte;
+    return disk_floor(disk ? disk->total_bytes : 0);
 }
 
 std::unique_ptr<Runtime> make_runtime(const StateFolder& state, const Settings& settings) {

@@ -32,6 +32,7 @@ constexpr const char* packaged_state = "/var/lib/berth-agent";
 constexpr const char* packaged_settings = "/etc/berth-agent";
 constexpr const char* service = "berth-agent.service";
 constexpr auto end_of_agent_max = 45s;
+constexpr auto end_of_group_max = 10s;
 
 bool is_packaged(const StateFolder& state) { return state.folder() == packaged_state; }
 
@@ -119,6 +120,17 @@ bool end_enrollment(Identity& identity) {
 
 }  // namespace
 
+namespace {
+
+// Who watched a container, or stood before an endpoint, ends a moment after it.
+void remove_group(const SlotGroup& group) {
+    const auto until = std::chrono::steady_clock::now() + end_of_group_max;
+    while (!group.remove() && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(20ms);
+}
+
+}  // namespace
+
 void remove_traces(StateFolder& state, const Settings& settings) {
     try {
         Equipment equipment(state, settings);
@@ -143,7 +155,7 @@ void remove_traces(StateFolder& state, const Settings& settings) {
     files::remove(state.folder() + "/identity.json");
     files::remove(state.folder() + "/lock");
     if (settings.share) {
-        SlotGroup(state.folder()).remove();
+        remove_group(SlotGroup(state.folder()));
         SlotDisk(state.folder()).remove();
     }
     files::remove(state.folder());
@@ -193,7 +205,7 @@ int leave_all(const Options& options, const Slots& slots) {
     for (const Slot& slot : slots.slots.value) {
         Options own = options;
         own.slot = slot.name.value;
-        own = in_slot(own, Disk::as_it_is);
+        own = in_slot(own, Use::looked_at);
         if (!files::exists(own.state)) continue;
         refuse_while_rented(StateFolder(own.state));
         there.push_back(std::move(own));
@@ -212,7 +224,7 @@ int leave_all(const Options& options, const Slots& slots) {
 int leave(const Options& options) {
     const auto slots = find_slots(options.state);
     if (slots && options.slot.empty()) return leave_all(options, *slots);
-    return leave_machine(in_slot(options, Disk::as_it_is));
+    return leave_machine(in_slot(options, Use::looked_at));
 }
 
 }  // namespace berth::host_agent

@@ -141,13 +141,13 @@ void add_commands(CLI::App& program, Options& options, Chosen& chosen) {
     };
     // Of one machine: the computer, or the slot that is named.
     const auto add = [&](const char* name, const char* help, int (*command)(const Options&),
-                         Disk disk = Disk::as_it_is) {
+                         Use use = Use::looked_at) {
         return add_whole(
             program, options, chosen, name, help,
-            [command, disk](const Options& given) { return command(in_slot(given, disk)); });
+            [command, use](const Options& given) { return command(in_slot(given, use)); });
     };
     CLI::App* const enrolling =
-        add("enroll", "make this machine known to a server", enroll, Disk::made);
+        add("enroll", "make this machine known to a server", enroll, Use::prepared);
     enrolling->add_option("--server", options.server, "its address, https")->required();
     enrolling->add_option("--token-file", options.token_file,
                           "file with the enrollment token; - is standard input. Without it: "
@@ -167,19 +167,19 @@ void add_commands(CLI::App& program, Options& options, Chosen& chosen) {
     add("preempt", "give the running job notice", preempt)
         ->add_option("--reason", options.reason, "for the renter");
     CLI::App* const examining =
-        add("doctor", "tell what is missing on this host", doctor, Disk::made);
+        add("doctor", "tell what is missing on this host", doctor, Use::prepared);
     examining->add_option("--server", options.server, "also whether this server can be reached");
     add_host(*examining, options);
     add_policy(*examining, options);
     add_all("leave", "end this machine's enrollment and remove all that the agent has here", leave);
     CLI::App* const testing =
         add("test", "take the machine test as far as it goes without a server", test_machine,
-            Disk::made);
+            Use::prepared);
     testing->add_option("--server", options.server, "whose network jobs are to reach");
     add_host(*testing, options);
     CLI::App* const preparing =
         add("setup", "look at this host, test it, enroll it, start the agent, wait for the listing",
-            setup, Disk::made);
+            setup, Use::prepared);
     preparing->add_option("--server", options.server, "its address, https")->required();
     preparing->add_option("--token-file", options.token_file,
                           "file with the enrollment token; - is standard input. Without it: "

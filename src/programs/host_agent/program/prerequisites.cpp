@@ -51,6 +51,13 @@ bool has_card_of_nvidia() {
     return false;
 }
 
+// Ubuntu has a package for each version: this is the one that knows every card that can be rented
+// out, from those of compute capability 6.1 on.
+std::vector<std::string> driver_packages(const std::string& system) {
+    const bool is_ubuntu = ("\n" + system).find("\nID=ubuntu\n") != std::string::npos;
+    return {is_ubuntu ? "nvidia-driver-580-server" : "nvidia-driver", "nvidia-modprobe"};
+}
+
 Firewall find_firewall(std::int64_t port_first, std::int64_t port_last) {
     // What is not installed says nothing.
     if (const std::string status = said_by({"ufw", "status"});

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace berth::host_agent {
 
 // Whether the bus has a graphics card of NVIDIA's, driver or not.
 bool has_card_of_nvidia();
+// What its driver is called here, as packages; `system` is what /etc/os-release says.
+std::vector<std::string> driver_packages(const std::string& system);
 
 struct Firewall {
     std::string what;  // a sentence

@@ -92,8 +92,7 @@ bool agent_runs(const StateFolder& state) {
 }
 
 std::string computer_of(const Options& options) {
-    return std::filesystem::absolute(options.computer.empty() ? options.state : options.computer)
-        .string();
+    return plain_path(options.computer.empty() ? options.state : options.computer);
 }
 
 // Whether it runs, or will in a moment.

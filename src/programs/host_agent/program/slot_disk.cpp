@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "agent_protocol/durable.hpp"
 #include "base/descriptor.hpp"
+#include "host_agent/core/host.hpp"
 #include "host_agent/core/state_folder.hpp"
 #include "host_agent/runtimes/volume.hpp"
 
@@ -22,20 +24,20 @@ namespace files = std::filesystem;
 
 constexpr const char* draft_ending = ".new";
 
-// One at a time, of all processes: two mounts of one file would write over each other.
+// One at a time, of all processes and all slots: two mounts of one file would write over each
+// other. It is the folder around them that is locked, which stays when a slot has gone.
 class Turn {
 public:
     explicit Turn(const std::string& folder)
-        : path_(folder + ".lock"),
-          file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
-        if (file_.number() < 0 || ::flock(file_.number(), LOCK_EX) != 0)
-            throw std::runtime_error(fmt::format("{}: {}", path_, ::strerror(errno)));
+        : around_(::open(files::path(folder).parent_path().c_str(),
+                         O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        if (around_.number() < 0 || ::flock(around_.number(), LOCK_EX) != 0)
+            throw std::runtime_error(
+                fmt::format("the folder around {}: {}", folder, ::strerror(errno)));
     }
-    void end() const { ::unlink(path_.c_str()); }  // there is nothing more to take turns at
 
 private:
-    const std::string path_;
-    const Descriptor file_;
+    const Descriptor around_;
 };
 
 }  // namespace
@@ -43,7 +45,7 @@ private:
 bool SlotDisk::exists() const { return files::exists(file()); }
 
 void SlotDisk::mount() const {
-    if (!exists()) return;
+    if (!exists() || is_mount(folder_)) return;
     const Turn turn(folder_);
     if (exists()) mount_once();
 }
@@ -60,6 +62,9 @@ void SlotDisk::open(std::int64_t gibibytes) const {
                 fmt::format("disk_gib: the disk of {} has {} GiB already: it keeps its size until "
                             "the slot is left",
                             folder_, has));
+        if (is_locked(folder_))
+            throw std::invalid_argument(fmt::format(
+                "disk_gib: the disk of {} has {} GiB, and is used just now", folder_, has));
         take_away();
     }
     make(gibibytes);
@@ -70,12 +75,16 @@ void SlotDisk::make(std::int64_t gibibytes) const {
     // It has its name once it is whole.
     const std::string draft = file() + draft_ending;
     files::remove(draft);
-    const bool is_made = make_filesystem(draft, gibibytes << 30, 0);
+    const auto around = disk_space(files::path(folder_).parent_path().string());
+    const bool has_room =
+        around && around->free_bytes - (gibibytes << 30) >= disk_floor(around->total_bytes);
+    const bool is_made = has_room && make_filesystem(draft, gibibytes << 30, 0);
     if (!is_made) files::remove(draft);
     if (!is_made)
         throw std::invalid_argument(
             fmt::format("disk_gib: there is no room for the {} GiB of {}", gibibytes, folder_));
     files::rename(draft, file());
+    agent_protocol::sync_folder(files::path(folder_).parent_path().string());
 }
 
 void SlotDisk::mount_once() const {
@@ -100,7 +109,6 @@ void SlotDisk::remove() const {
     if (!exists() && !is_mount(folder_)) return take_away();
     const Turn turn(folder_);
     take_away();
-    turn.end();
 }
 
 }  // namespace berth::host_agent

@@ -32,12 +32,17 @@ struct Computer {
     std::int64_t cpus = 0;
     std::int64_t memory_bytes = 0;
     std::int64_t disk_bytes = 0;
+    std::int64_t processes = 0;
 };
 Computer this_computer(const std::string& folder);
 
 // Throws std::invalid_argument, with the member that is wrong, unless the slots share nothing and
 // are no more together than the computer has. `path` is how the file is called.
 Slots read_slots(const std::string& text, const std::string& path, const Computer& computer);
+
+// How many processes a slot has that the file tells nothing of: an even part of what is left, and
+// no more than most jobs use.
+std::int64_t usual_pids(const Slots& slots, const Computer& computer);
 
 // Of the agent with this folder; empty where the computer is one machine. Throws
 // std::invalid_argument. What was shared out once may be more than the computer has by now: whoever
@@ -49,12 +54,17 @@ std::vector<std::string> unnamed_slots(const std::string& folder, const Slots& s
 // Throws std::invalid_argument when there are some: nothing of theirs is given to others.
 void refuse_unnamed(const std::string& folder, const Slots& slots);
 std::string slot_folder(const std::string& folder, const std::string& slot);
+// Those with a rental, whatever the file says.
+std::vector<std::string> rented_slots(const std::string& folder);
+// Throws std::invalid_argument when a card or a port of this slot is another's still: of one that
+// is rented, or whose agent runs, since before the file was changed.
+void refuse_held(const Options& slot);
 
 // What is told to a slot: its folder and its share in place of the computer's. While it is rented,
-// its share is what it was when that began. Where the computer is one machine nothing is changed.
-// Throws std::invalid_argument when no slot is named and there are some, or the one that is named
-// is not there.
-enum class Disk { made, as_it_is };
-Options in_slot(Options options, Disk disk);
+// its share is what it was when that began; to who only looks, while its agent runs, what that one
+// has. Where the computer is one machine nothing is changed. Throws std::invalid_argument when no
+// slot is named and there are some, or the one that is named is not there.
+enum class Use { prepared, looked_at, run };
+Options in_slot(Options options, Use use);
 
 }  // namespace berth::host_agent

@@ -166,14 +166,14 @@ int status_of_machine(const Options& options) {
 
 int status(const Options& options) {
     const auto slots = find_slots(options.state);
-    if (!slots || !options.slot.empty()) return status_of_machine(in_slot(options, Disk::as_it_is));
+    if (!slots || !options.slot.empty()) return status_of_machine(in_slot(options, Use::looked_at));
     int worst = 0;
     for (const Slot& slot : slots->slots.value) {
         fmt::print("{}slot {}\n", &slot == slots->slots.value.data() ? "" : "\n", slot.name.value);
         Options own = options;
         own.slot = slot.name.value;
         try {
-            worst = std::max(worst, status_of_machine(in_slot(own, Disk::as_it_is)));
+            worst = std::max(worst, status_of_machine(in_slot(own, Use::looked_at)));
         } catch (const std::exception& error) {
             fmt::print("{}\n", error.what());
             worst = std::max(worst, 3);

@@ -14,6 +14,7 @@
 
 #include "base/log.hpp"
 #include "host_agent/program/enrolled.hpp"
+#include "host_agent/program/slots.hpp"
 
 namespace berth::host_agent {
 namespace {
@@ -31,9 +32,8 @@ bool is_enrolled_in(const std::string& folder) {
 
 class Supervisor {
 public:
-    Supervisor(const Options& options, const Slots& slots) : options_(options) {
-        for (const Slot& slot : slots.slots.value) agents_.push_back({slot.name.value});
-    }
+    explicit Supervisor(const Options& options)
+        : options_(options), program_(std::filesystem::read_symlink("/proc/self/exe")) {}
 
     // Until it is told to end: then the agents are, and what they run goes on without them.
     void run(const sigset_t& awaited) {
@@ -57,20 +57,25 @@ private:
         std::string trouble{};  // told once
     };
 
-    // Slots that their owner added since. One that is named no more is its owner's to leave.
+    void take(const std::string& slot) {
+        if (std::ranges::find(agents_, slot, &SlotAgent::slot) == agents_.end())
+            agents_.push_back({slot});
+    }
+
+    // Slots that their owner added since. One that is named no more is its owner's to leave, but
+    // not before its rental is over.
     void take_more() {
         std::string trouble;
         try {
-            const auto slots = find_slots(options_.state);
-            if (!slots) return;
-            for (const Slot& slot : slots->slots.value)
-                if (std::ranges::find(agents_, slot.name.value, &SlotAgent::slot) == agents_.end())
-                    agents_.push_back({slot.name.value});
-            for (const std::string& name : unnamed_slots(options_.state, *slots))
+            const Slots slots = find_slots(options_.state).value_or(Slots{});
+            for (const Slot& slot : slots.slots.value) take(slot.name.value);
+            for (const std::string& name : unnamed_slots(options_.state, slots))
                 trouble += fmt::format("{} is a slot still, and named no more; ", name);
         } catch (const std::exception& error) {
             trouble = error.what();
         }
+        if (!std::exchange(has_looked_, true))
+            for (const std::string& slot : rented_slots(options_.state)) take(slot);
         if (std::exchange(trouble_, trouble) != trouble && !trouble.empty())
             log(Level::error, "slots_file", {{"why", trouble}});
     }
@@ -80,7 +85,7 @@ private:
         try {
             Options own = options_;
             own.slot = agent.slot;
-            if (!is_enrolled_in(in_slot(own, Disk::as_it_is).state)) return;
+            if (!is_enrolled_in(in_slot(own, Use::run).state)) return;
             agent.process = start(agent.slot);
             agent.trouble.clear();
             log(Level::info, "slot_started", {{"slot", agent.slot}, {"process", agent.process}});
@@ -93,7 +98,8 @@ private:
         }
     }
 
-    // As this process was started, for one slot. It does not outlive this process, whose next one
+    // As this process was started, for one slot; by the program that is installed now, which an
+    // upgrade may have replaced. It does not outlive this process, whose next one
     // would find its folder locked.
     pid_t start(const std::string& slot) const {
         std::vector<std::string> words = options_.words;
@@ -109,7 +115,7 @@ private:
         sigemptyset(&none);
         ::sigprocmask(SIG_SETMASK, &none, nullptr);
         ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (::getppid() == parent) ::execv("/proc/self/exe", pointers.data());
+        if (::getppid() == parent) ::execv(program_.c_str(), pointers.data());
         ::_exit(1);
     }
 
@@ -127,21 +133,23 @@ private:
     }
 
     const Options& options_;
+    const std::string program_;
     std::vector<SlotAgent> agents_;
+    bool has_looked_ = false;
     std::string trouble_;  // told once
 };
 
 }  // namespace
 
-int supervise(const Options& options, const Slots& slots) {
+int supervise(const Options& options) {
     sigset_t awaited;
     sigemptyset(&awaited);
     for (const int number : {SIGTERM, SIGINT, SIGCHLD}) sigaddset(&awaited, number);
     ::sigprocmask(SIG_BLOCK, &awaited, nullptr);
     StateFolder state(options.state);
     state.lock();
-    log(Level::info, "slots_run", {{"slots", static_cast<std::int64_t>(slots.slots.value.size())}});
-    Supervisor(options, slots).run(awaited);
+    log(Level::info, "slots_run", {{"state", state.folder()}});
+    Supervisor(options).run(awaited);
     log(Level::info, "slots_end", {{"why", "it was told to"}});
     return 0;
 }

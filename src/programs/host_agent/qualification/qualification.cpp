@@ -218,7 +218,10 @@ void Qualification::run(const QualifyPayload& order) {
 
 void Qualification::measure_network(TestResult& said) {
     for (const bool is_upload : {false, true}) {
-        const auto rate = megabits(is_upload);
+        auto rate = megabits(is_upload);
+        // What the line carries, but no more of it than the machine has.
+        if (rate && parts_.settings.share)
+            rate = std::min(*rate, static_cast<double>(parts_.settings.share->network_mbit.value));
         Check net;
         net.id = {is_upload ? "net.up" : "net.down"};
         net.status = rate ? CheckStatus::pass : CheckStatus::warn;

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -76,7 +77,7 @@ std::int64_t overwrite(const std::string& path) {
 
 // By device and number, since the name by which the kernel knows the file is that of whoever
 // attached it. Looking at a device that is just set free is harmless: it goes with our look.
-bool has_loop_device(const std::string& path) {
+std::optional<std::string> loop_device_of(const std::string& path) {
     struct stat own {};
     if (::stat(path.c_str(), &own) != 0) throw failure("cannot look at " + path);
     for (const auto& entry : std::filesystem::directory_iterator("/sys/block")) {
@@ -91,16 +92,21 @@ bool has_loop_device(const std::string& path) {
             if (errno == ENXIO) continue;  // set free meanwhile
             throw failure("cannot look at /dev/" + name);
         }
-        if (facts.lo_device == own.st_dev && facts.lo_inode == own.st_ino) return true;
+        if (facts.lo_device == own.st_dev && facts.lo_inode == own.st_ino) return "/dev/" + name;
     }
-    return false;
+    return std::nullopt;
+}
+
+bool try_to_mount(const std::string& device, const std::string& path) {
+    return ::mount(device.c_str(), path.c_str(), "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
+                   "noinit_itable") == 0;
 }
 
 // Unmounted here it may still be mounted in another namespace, as sshd's, which writes what it has
 // not written yet with its last unmount: over the zeros, if they were there already.
 void wait_until_unused(const std::string& path) {
     const auto until = std::chrono::steady_clock::now() + unmount_max;
-    while (has_loop_device(path)) {
+    while (loop_device_of(path)) {
         if (std::chrono::steady_clock::now() > until)
             throw std::runtime_error("the work volume is still mounted somewhere else");
         std::this_thread::sleep_for(unmount_pause);
@@ -110,10 +116,13 @@ void wait_until_unused(const std::string& path) {
 }  // namespace
 
 // The kernel frees the loop device by itself with its last user: after the mount, or when we die
-// before there is one.
+// before there is one. A file that still is mounted out of our sight, as in another namespace or by
+// who works in a folder that was unmounted lazily, is mounted from the device that it has: by two
+// it would be written over.
 void mount_filesystem(const std::string& file, const std::string& path) {
     const File control("/dev/loop-control", O_RDWR);
     const File backing(file, O_RDWR);
+    if (const auto device = loop_device_of(file); device && try_to_mount(*device, path)) return;
     for (int tries = 0; tries < loop_tries_max; ++tries) {
         const int number = ::ioctl(control.get(), LOOP_CTL_GET_FREE);
         if (number < 0) throw failure("no loop device is free");
@@ -126,9 +135,7 @@ void mount_filesystem(const std::string& file, const std::string& path) {
             if (errno == EBUSY) continue;  // somebody else was quicker
             throw failure("the loop device cannot be set up");
         }
-        if (::mount(device.c_str(), path.c_str(), "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
-                    "noinit_itable") != 0)
-            throw failure("a volume cannot be mounted");
+        if (!try_to_mount(device, path)) throw failure("a volume cannot be mounted");
         return;
     }
     throw std::runtime_error("no loop device is free");
