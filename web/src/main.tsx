@@ -6,21 +6,41 @@ import { App } from './app';
 import { RouterHandle } from './router';
 import { applyTheme } from './theme';
 
-applyTheme();
-
 // Addresses of the server's own pages are not this program's.
 const own = /^\/($|\?|offers|templates|status|proof|sign-in|rentals|money|account|help|host|operate)/;
+const patienceMs = 100;
 
+/** Once what stands in the page itself was painted: the program would keep the browser from it. A page that nobody
+ * sees is not painted. */
+function painted(): Promise<void> {
+    if (document.hidden) return Promise.resolve();
+    return new Promise((done) => {
+        setTimeout(done, patienceMs);
+        requestAnimationFrame(() => {
+            const { port1, port2 } = new MessageChannel();
+            port1.onmessage = () => done(); // after this frame
+            port2.postMessage(undefined);
+        });
+    });
+}
+
+function start(app: HTMLElement): void {
+    render(
+        <QueryClientProvider client={reads}>
+            <LocationProvider scope={own}>
+                <RouterHandle />
+                <App />
+            </LocationProvider>
+        </QueryClientProvider>,
+        app,
+    );
+}
+
+applyTheme();
 const app = document.getElementById('app')!;
-// Nothing stands around signing in.
-if (location.pathname === '/sign-in') app.replaceChildren();
-
-render(
-    <QueryClientProvider client={reads}>
-        <LocationProvider scope={own}>
-            <RouterHandle />
-            <App />
-        </LocationProvider>
-    </QueryClientProvider>,
-    app,
-);
+if (location.pathname === '/sign-in') {
+    app.replaceChildren(); // nothing stands around it
+    start(app);
+} else {
+    void painted().then(() => start(app));
+}
