@@ -196,6 +196,8 @@ test('addresses that lead nowhere, and a deploy under an open page', async (t) =
         await assertAccessible(page, 'an unknown address');
         await page.getByRole('link', { name: 'See offers' }).click();
         await page.waitForURL((url) => url.pathname === '/');
+        await page.goto('/offers/%E0%A4%A'); // no text in any encoding
+        await page.getByText('Gone: rented or taken back.').waitFor();
     });
     await t.test('a newer console is told of, and loaded on demand', async (s) => {
         const context = await openBrowser(s, market.server);

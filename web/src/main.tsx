@@ -8,7 +8,7 @@ import { applyTheme } from './theme';
 
 // Addresses of the server's own pages are not this program's.
 const own = /^\/($|\?|offers|templates|status|proof|sign-in|rentals|money|account|help|host|operate)/;
-const patienceMs = 100;
+const patienceMs = 500; // some windows that can be seen are not painted either
 
 /** Once what stands in the page itself was painted: the program would keep the browser from it. A page that nobody
  * sees is not painted. */
@@ -24,6 +24,16 @@ function painted(): Promise<void> {
     });
 }
 
+/** What cannot be decoded is taken as it is written: an address that leads nowhere says so. */
+function mendAddress(): void {
+    const { pathname, search, hash } = location;
+    try {
+        decodeURIComponent(pathname);
+    } catch {
+        history.replaceState(history.state, '', pathname.replaceAll('%', '%25') + search + hash);
+    }
+}
+
 function start(app: HTMLElement): void {
     render(
         <QueryClientProvider client={reads}>
@@ -36,6 +46,7 @@ function start(app: HTMLElement): void {
     );
 }
 
+mendAddress();
 applyTheme();
 const app = document.getElementById('app')!;
 if (location.pathname === '/sign-in') {
