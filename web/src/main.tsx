@@ -24,14 +24,19 @@ function painted(): Promise<void> {
     });
 }
 
+function decoded(text: string): string | undefined {
+    try {
+        return decodeURIComponent(text);
+    } catch {
+        return undefined;
+    }
+}
+
 /** What cannot be decoded is taken as it is written: an address that leads nowhere says so. */
 function mendAddress(): void {
     const { pathname, search, hash } = location;
-    try {
-        decodeURIComponent(pathname);
-    } catch {
-        history.replaceState(history.state, '', pathname.replaceAll('%', '%25') + search + hash);
-    }
+    if (decoded(pathname) !== undefined) return;
+    history.replaceState(history.state, '', pathname.replaceAll('%', '%25') + search + hash);
 }
 
 function start(app: HTMLElement): void {
