@@ -196,6 +196,8 @@ test('addresses that lead nowhere, and a deploy under an open page', async (t) =
         await assertAccessible(page, 'an unknown address');
         await page.getByRole('link', { name: 'See offers' }).click();
         await page.waitForURL((url) => url.pathname === '/');
+        await page.goto('/offers/%E0%A4%A'); // no text in any encoding
+        await page.getByText('Gone: rented or taken back.').waitFor();
     });
     await t.test('a newer console is told of, and loaded on demand', async (s) => {
         const context = await openBrowser(s, market.server);
@@ -233,5 +235,17 @@ test('addresses that lead nowhere, and a deploy under an open page', async (t) =
         await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
         assert.ok(refused > 1, 'the page was loaded anew');
         assert.equal(new URL(page.url()).pathname, '/templates');
+    });
+    await t.test('a part that a broken line keeps away is asked for by the reader', async (s) => {
+        const context = await openBrowser(s, market.server, { expected: [/dynamically imported module/] });
+        const page = await context.newPage();
+        await page.goto('/');
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await context.route(/\/(assets|api)\//, (route) => route.abort('connectionreset'));
+        await page.getByRole('link', { name: 'Templates' }).first().click();
+        await page.getByRole('heading', { name: 'Not loaded', level: 1 }).waitFor();
+        await context.unrouteAll({ behavior: 'wait' });
+        await page.getByRole('button', { name: 'Load the page again' }).click();
+        await page.getByRole('heading', { name: 'Templates', level: 1 }).waitFor();
     });
 });

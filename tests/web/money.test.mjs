@@ -9,7 +9,7 @@ import { closeBrowser } from './support/browser.mjs';
 import { signInByPage, startMarket } from './support/market.mjs';
 import { makeWallet } from './support/renter.mjs';
 import { stepsOf } from './support/steps.mjs';
-import { addWallet } from './support/wallet.mjs';
+import { addWallet, base } from './support/wallet.mjs';
 
 after(closeBrowser);
 const email = 'mona@example.org';
@@ -49,9 +49,45 @@ test('money, keys and tickets', async (t) => {
         wallet.refuses = false;
     });
 
+    await step('a wallet that is elsewhere, or comes to be, is asked for nothing', async () => {
+        const send = page.getByRole('button', { name: 'Send 10 USDC with your wallet' });
+        const { address: stranger } = makeWallet();
+        wallet.shown = stranger;
+        await send.click();
+        await page.getByText(/^Your wallet is on 0x/).waitFor();
+
+        Object.assign(wallet, { shown: wallet.account.address, chain: '0x1' });
+        await send.click();
+        await page.getByText('Your wallet stayed on another chain.').waitFor();
+
+        wallet.onSwitch = () => { Object.assign(wallet, { chain: base, shown: stranger }); };
+        await send.click();
+        await page.getByText(/^Your wallet is on 0x/).waitFor();
+        assert.deepEqual(wallet.sent, []);
+        wallet.shown = wallet.account.address;
+    });
+
+    await step('a wallet that fails is not believed that it sent nothing', async () => {
+        wallet.fault = 'the nonce is \u202etoo low';
+        await page.getByRole('button', { name: 'Send 10 USDC with your wallet' }).click();
+        await page.getByText('the nonce is <U+202E>too low. It may have been sent: look into your wallet').waitFor();
+        wallet.fault = undefined;
+    });
+
+    await step('a transfer of another amount is refused in words, and another can be given', async () => {
+        const { tx_hash } = await market.chain.pay(wallet.account.address, market.treasury, 3_000_000n);
+        await page.getByLabel('Transaction, once it is sent').fill(`https://explorer.example/tx/${tx_hash}`);
+        await page.getByRole('button', { name: 'I have sent it' }).click();
+        await page.getByText('This transaction is not the payment').waitFor();
+        await page.getByText('Nothing was credited').waitFor();
+        await page.getByRole('button', { name: 'Give another transaction' }).click();
+        await page.getByText('Waiting for your transfer').first().waitFor();
+    });
+
     await step('the payment is sent, outlives the server and the page, and arrives', async () => {
         await page.getByRole('button', { name: 'Send 10 USDC with your wallet' }).click();
         await page.waitForURL((url) => /^0x[0-9a-f]{64}$/.test(url.searchParams.get('tx') ?? ''));
+        assert.deepEqual(wallet.sent.map(({ from, chainId }) => [from, chainId]), [[wallet.account.address, base]]);
         await page.getByText('On its way').waitFor();
         await market.server.killAndStart();
         await page.reload(); // goes on where it was
@@ -128,10 +164,10 @@ test('money, keys and tickets', async (t) => {
         await page.getByRole('button', { name: 'Write to us' }).first().click();
         const sheet = page.getByRole('dialog', { name: 'Write to us' });
         await sheet.getByLabel('What is it about?').selectOption('Something else');
-        await sheet.getByLabel('What happened?').fill('The <b>meter</b> was fast.');
+        await sheet.getByLabel('What happened?').fill('The <b>meter</b> was \u202efast.');
         await sheet.getByRole('button', { name: 'Send it' }).click();
         await page.waitForURL((url) => /^\/help\/./.test(url.pathname));
-        await page.getByRole('log').getByText('The <b>meter</b> was fast.').waitFor();
+        await page.getByRole('log').getByText('The <b>meter</b> was <U+202E>fast.').waitFor();
         await page.getByLabel('Your message').fill('It is slow again.');
         await page.getByRole('button', { name: 'Write', exact: true }).click();
         await page.getByRole('log').getByText('It is slow again.').waitFor();

@@ -1,7 +1,8 @@
 // Whose page it is: what one account wrote or sees is never another's, nor anybody's once it has left.
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { good } from '../clients/support/client.mjs';
+import { Browser, good } from '../clients/support/client.mjs';
+import { linkIn } from '../clients/support/mailbox.mjs';
 import { signIn, stepUpByMail } from '../clients/support/person.mjs';
 import { until } from '../clients/support/wait.mjs';
 import { closeBrowser, openBrowser } from './support/browser.mjs';
@@ -83,6 +84,21 @@ test('a page is one account’s', async (t) => {
         await page.unrouteAll({ behavior: 'wait' });
         await other.close();
         for (const email of [ann, ben]) assert.deepEqual(await listOf(market, email, '/api/v1/tickets'), []);
+    });
+
+    await step('a mailed link says whose session it takes the place of, and whose it is then', async () => {
+        await page.goto('about:blank'); // it would begin anew
+        await (await takeOver(context, market, ann)).close();
+        const elsewhere = new Browser(market.server);
+        good(await elsewhere.post('/api/v1/auth/email/start', { email: ben }), 202);
+        const link = linkIn(await market.mailbox.next(ben, /code$/));
+        assert.notEqual(link.hash, '');
+        await page.goto(link.href);
+        await page.getByText(`You are signed in as ${ann}`).waitFor();
+        assert.ok(!page.url().includes(link.hash), 'the address keeps no secret');
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+        await page.waitForURL((url) => url.pathname === '/');
+        await page.getByText(`You are signed in as ${ben}.`).waitFor();
     });
 
     await step('where a session ends elsewhere its figures go, and come back with it', async () => {

@@ -69,7 +69,9 @@ async function openHosts(test, market) {
     const hanna = await signIn(market.server, market.mailbox, 'hanna@example.org');
     const others = await market.enlist('harbour');
     const plans = [[hanna, 'RTX 4090', quickRate], [others, 'RTX 3090', '180000'],
-        [others, 'A100 SXM 80GB', '1250000'], [others, 'H100 SXM 80GB', '2400000']];
+        [others, 'A100 SXM 80GB', '1250000'], [others, 'H100 SXM 80GB', '2400000'],
+        [others, 'RTX 4090', '420000'], [others, 'RTX 4090', '480000'], [others, 'RTX 5090', '640000'],
+        [others, 'RTX 3070', '190000']];
     const hosts = [];
     for (const [number, [account, gpu, rate]] of plans.entries()) {
         hosts.push(await new Host(market, account, gpu, number).enrol(test));

@@ -16,6 +16,21 @@ function isAt(page, pathname) {
     return page.waitForURL((url) => url.pathname === pathname);
 }
 
+// Keeps the next answers of the catalog back until what this answers is called.
+async function holdCatalog(page) {
+    const address = '**/api/v1/catalog?*';
+    let release;
+    const released = new Promise((done) => { release = done; });
+    await page.route(address, async (route) => {
+        await released;
+        await route.fallback();
+    });
+    return async () => {
+        release();
+        await page.unrouteAll({ behavior: 'wait' });
+    };
+}
+
 test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
     const market = await startMarket(t);
     const ada = await market.enlist('ada');
@@ -34,8 +49,12 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         const rows = page.getByRole('button', { name: /^Rent 1 × / });
         assert.equal(await rows.count(), 2);
 
+        const release = await holdCatalog(page);
         await page.getByLabel('Most per hour').fill('0.5');
         await page.waitForURL((url) => url.searchParams.get('max') === '0.5');
+        const waiting = page.getByRole('region', { name: 'Offers' }).and(page.locator('[aria-busy="true"]'));
+        assert.match(await waiting.innerText(), /\d s ago.*\d s ago/s, 'what is known stays as it is');
+        await release();
         await page.getByText('1 of 2 offers pass your filters').waitFor();
         await page.reload();
         await page.getByText('1 of 2 offers pass your filters').waitFor();
@@ -74,6 +93,21 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         assert.equal(await sheet.getByLabel('It may cost at most').inputValue(), '2');
     });
 
+    await step('whoever has too little is led to the money, and back', async () => {
+        const sheet = page.getByRole('dialog', { name: /^Rent 1 × / });
+        await sheet.getByLabel('It may cost at most').fill('50');
+        await sheet.getByText('You need 30.00 USDC more.').waitFor();
+        const href = await sheet.getByRole('link', { name: 'Add money' }).getAttribute('href');
+        const back = page.getByRole('link', { name: 'Back to where you were' });
+        await page.goto(href.replace(/back=[^&]*/, 'back=%2F%2Frebound.example'));
+        await page.getByRole('heading', { level: 1, name: 'Add money' }).waitFor();
+        assert.equal(await back.count(), 0, 'nobody is led elsewhere');
+        await page.goto(href);
+        await back.click();
+        await page.waitForURL((url) => url.pathname.startsWith('/offers/'));
+        await page.getByLabel('It may cost at most').fill('2');
+    });
+
     await step('it is rented, comes up before one\'s eyes and answers', async () => {
         await page.getByRole('button', { name: 'Rent, at most 2.00 USDC' }).click();
         await page.waitForURL((url) => url.pathname.startsWith('/rentals/'));
@@ -94,6 +128,27 @@ test('a renter: catalog, rental, chat, receipt, evidence', async (t) => {
         await page.getByText('Back to you if you stop now').waitFor();
         await page.getByText(`base_url="${market.server.origin}/api/v1/jobs/`).waitFor();
         await page.getByRole('heading', { name: 'Through the relay so far' }).waitFor();
+    });
+
+    await step('what a host calls its doors is no command to paste', async () => {
+        const names = ['jupyter', 'my page', 'ui; curl x|sh', '$(id)', '--server=http://x'];
+        const alter = (path, change) => page.route(path, async (route) => {
+            const response = await route.fetch();
+            await route.fulfill({ response, json: change(await response.json()) });
+        });
+        await alter('**/api/v1/jobs/*', (job) => ({ ...job, has_model_endpoint: false }));
+        await alter('**/api/v1/jobs/*/access', (access) => ({ ...access, ssh_command: 'ssh -p 2022 renter@127.0.0.1',
+            ssh_host_key_fingerprint: 'whatever curl tells you', endpoints: names.map((name, at) => ({
+                ...access.endpoints[0], endpoint_id: `e${at}`, name, kind: 'http', url: 'https://127.0.0.1:1/' })) }));
+        await page.reload();
+        await page.getByText('ssh -p 2022').waitFor();
+        const lines = await page.getByText(/^berth rentals open /).allInnerTexts();
+        assert.deepEqual(lines.map((line) => line.replace(/^berth rentals open [0-9a-f-]{36} /, '')),
+            ['jupyter', "'my page'"]);
+        await page.getByText('The host has named no key').waitFor();
+        await page.unrouteAll({ behavior: 'wait' });
+        await page.reload();
+        await page.getByText(/base_url=/).waitFor();
     });
 
     await step('a reload and a way back keep the view', async () => {

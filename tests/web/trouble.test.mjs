@@ -87,6 +87,25 @@ test('an engine that is rude, a server that dies', async (t) => {
         assert.doesNotMatch(await page.title(), /taken/);
     });
 
+    await step('nothing that it says is taken for the service’s', async () => {
+        const statuses = [];
+        page.on('response', (answer) => {
+            const isWriting = answer.request().method() === 'POST' && /\/tickets$/.test(answer.url());
+            if (isWriting) statuses.push(answer.status());
+        });
+        await page.getByRole('link', { name: 'Help' }).first().click();
+        await page.getByRole('button', { name: 'Write to us' }).first().click();
+        const sheet = page.getByRole('dialog', { name: 'Write to us' });
+        await sheet.getByLabel('What is it about?').selectOption('Something else');
+        await sheet.getByLabel('What happened?').fill('It was rude.');
+        await sheet.getByRole('button', { name: 'Send it' }).click();
+        await page.getByRole('log', { name: 'Messages' }).getByText('It was rude.').waitFor();
+        assert.deepEqual(statuses, [201]);
+        await page.getByRole('link', { name: 'Rentals' }).first().click();
+        await page.getByRole('link', { name: /^Open / }).click();
+        await log.getByText('<h1>no JSON at all</h1>').waitFor();
+    });
+
     await step('what had come stays when the server dies, and is asked for again when it is back', async () => {
         await say('Count slowly.');
         await log.getByText('number1 number2 number3').waitFor();
@@ -139,15 +158,18 @@ test('sessions, tabs and lines', async (t) => {
 
     await step('two tabs listen with one stream, which moves when its tab is closed', async (each) => {
         const open = watchStreams(each, context);
-        await page.goto('/account/keys');
-        await page.getByText('No key yet.').waitFor();
+        await page.goto('/help');
+        await page.getByText('A long story').waitFor();
         await until('stream of the first tab', () => open.size === 1);
         const other = await context.newPage();
-        await other.goto('/help');
-        await other.getByText('A long story').waitFor();
+        await other.goto('/account/keys');
+        await other.getByText('No key yet.').waitFor();
         assert.deepEqual([...open.values()], [page]);
+        // Nobody has heard what happened in between, and keys are never asked for by the clock.
+        const again = other.waitForRequest('**/api/v1/account/api-keys*');
         await page.goto('about:blank');
         await until('stream of the other tab', () => [...open.values()].includes(other));
+        await again;
         await other.close();
     });
 
@@ -174,6 +196,31 @@ test('sessions, tabs and lines', async (t) => {
         await page.getByText('The key “of this tab” is made').waitFor();
         assert.deepEqual(statuses, [403, 201]);
         await other.close();
+    });
+
+    await step('a service that is busy is asked less and less often', async () => {
+        const visitor = await (await openBrowser(t, market.server)).newPage();
+        await visitor.clock.install();
+        await visitor.goto('/');
+        await visitor.getByText('1 offer can be rented now').waitFor();
+        let asked = 0;
+        await visitor.route('**/api/v1/catalog?*', (route) => {
+            ++asked;
+            return route.fulfill({ status: 503, json: { error: { code: 'UNAVAILABLE', message: 'too much to do',
+                retryable: false, request_id: '01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57' } } });
+        });
+        const settle = () => visitor.evaluate(() => new Promise((done) => { queueMicrotask(done); }));
+        for (let second = 0; second < 300; second += 5) {
+            await visitor.clock.runFor(5_000);
+            await settle();
+        }
+        assert.ok(asked >= 5 && asked <= 9, `asked ${asked} times in five minutes`); // 10, 20, 40, 60 s apart
+        await visitor.getByText('trying again').waitFor();
+        await visitor.unrouteAll({ behavior: 'wait' });
+        await until('answer', async () => {
+            await visitor.clock.runFor(5_000);
+            return await visitor.getByText('trying again').count() === 0;
+        });
     });
 
     await step('a slow line shows the catalog, and lets one filter it', async () => {

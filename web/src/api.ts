@@ -42,13 +42,28 @@ export interface ReadOptions {
     /** Seconds between two looks while the page is seen. */
     every?: number | undefined;
     enabled?: boolean | undefined;
+    /** The answer has a secret, and is forgotten when the view is left. */
+    isSecret?: boolean | undefined;
+}
+
+interface Tally { answers: number; faults: number }
+/** What a read had counted when it last succeeded: it counts answers and faults for ever. */
+const tallies = new WeakMap<object, Tally>();
+
+function faultsInARow(query: Query<any, any, any, any>): number {
+    const { dataUpdateCount: answers, errorUpdateCount: faults } = query.state;
+    const last = tallies.get(query);
+    if (last?.answers === answers) return faults - last.faults;
+    tallies.set(query, { answers, faults });
+    return 0;
 }
 
 /** A busy or broken server is asked less often. */
 function pauseAfter(everyS: number | undefined) {
     return (query: Query<any, any, any, any>): number | false => {
         if (everyS === undefined) return false;
-        return Math.min(everyS * 1_000 * 2 ** Math.min(query.state.fetchFailureCount, 6), longestPauseMs);
+        const usualMs = everyS * 1_000;
+        return Math.max(usualMs, Math.min(usualMs * 2 ** Math.min(faultsInARow(query), 6), longestPauseMs));
     };
 }
 
@@ -70,6 +85,7 @@ export function useRead<Name extends OperationName>(
         queryFn: ({ signal }: { signal: AbortSignal }) => calling(name, { ...given, signal }),
         refetchInterval: pauseAfter(options.every),
         enabled: options.enabled ?? true,
+        ...options.isSecret && { gcTime: 0 },
     });
     const error = query.error as BerthError | null;
     return {

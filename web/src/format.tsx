@@ -14,16 +14,31 @@ export const InLink = createContext(false);
 
 export { now };
 
-/** The corrected time, again every so many milliseconds while the page is seen. */
+interface Ticker { tick: () => void; timer: ReturnType<typeof setInterval>; heard: Set<(time: number) => void> }
+const tickers = new Map<number, Ticker>();
+
+function startTicker(everyMs: number): Ticker {
+    const heard: Ticker['heard'] = new Set();
+    const tick = () => { if (!document.hidden) for (const hear of heard) hear(now()); };
+    const ticker = { tick, timer: setInterval(tick, everyMs), heard };
+    document.addEventListener('visibilitychange', tick);
+    tickers.set(everyMs, ticker);
+    return ticker;
+}
+
+/** The corrected time, again every so many milliseconds while the page is seen. All that tick alike do so at once: a
+ * table of ages is drawn once a second, not once for each row. */
 export function useNow(everyMs = 1000): number {
     const [time, setTime] = useState(now);
     useEffect(() => {
-        const tick = () => { if (!document.hidden) setTime(now()); };
-        const timer = setInterval(tick, everyMs);
-        document.addEventListener('visibilitychange', tick);
+        const ticker = tickers.get(everyMs) ?? startTicker(everyMs);
+        ticker.heard.add(setTime);
         return () => {
-            clearInterval(timer);
-            document.removeEventListener('visibilitychange', tick);
+            ticker.heard.delete(setTime);
+            if (ticker.heard.size > 0) return;
+            clearInterval(ticker.timer);
+            document.removeEventListener('visibilitychange', ticker.tick);
+            tickers.delete(everyMs);
         };
     }, [everyMs]);
     return time;
@@ -200,4 +215,22 @@ export function percent(part: number | null | undefined): string {
 /** '1 machine', '2 machines'; `many` where an s is not enough. */
 export function plural(amount: number | string | bigint, one: string, many = `${one}s`): string {
     return `${count(amount)} ${String(amount) === '1' ? one : many}`;
+}
+
+// What strangers' programs write is shown as text: nothing in it may move a cursor, hide or turn words.
+const escapes = /\x1b\[[0-?]*[ -/]*[@-~]/g;
+const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]/g;
+
+function shown(character: string): string {
+    return `<U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}>`;
+}
+
+/** Line ends and tabs stay, every other control character is named. */
+export function visible(text: string): string {
+    return text.replace(/\r\n/g, '\n').replace(unseen, shown);
+}
+
+/** For logs, which are full of colours: those go, the rest becomes visible. */
+export function visibleLog(text: string): string {
+    return visible(text.replace(escapes, '').replace(/[^\n]*\r(?!\n)/g, ''));
 }

@@ -2,7 +2,7 @@
 // BroadcastChannel tells the others. An event asks for the reads again that it concerns.
 import type { OperationName } from 'berth-client';
 import { useEffect } from 'preact/hooks';
-import { client, refresh } from './api';
+import { client, reads, refresh } from './api';
 import { useRest } from './rest';
 import { useSession } from './session';
 
@@ -30,10 +30,16 @@ export function concerned(type: string): OperationName[] {
     return heard[type.slice(0, type.indexOf('.'))] ?? [];
 }
 
-/** One tab at a time. Browsers have locks for https and this very machine only; elsewhere each tab listens. */
-async function alone(name: string, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+/** One tab at a time; the work is told whether another had it before. Browsers have locks for https and this very
+ * machine only; elsewhere each tab listens. */
+async function alone(name: string, signal: AbortSignal, work: (isHeir: boolean) => Promise<void>): Promise<void> {
     const locks = navigator.locks as LockManager | undefined;
-    await (locks ? locks.request(name, { signal }, work) : work());
+    if (!locks) return await work(false);
+    const isTaken = await locks.request(name, { ifAvailable: true }, async (lock) => {
+        if (lock) await work(false);
+        return lock === null;
+    });
+    if (isTaken) await locks.request(name, { signal }, () => work(true));
 }
 
 /** Listens as long as somebody is signed in and this tab has the lock. */
@@ -43,7 +49,8 @@ async function listen(account: string, operators: boolean, signal: AbortSignal):
     signal.addEventListener('abort', () => others.close());
     const streams = operators ? [false, true] : [false];
     await Promise.all(streams.map((ofOperators) =>
-        alone(`berth-events-${account}-${ofOperators}`, signal, async () => {
+        alone(`berth-events-${account}-${ofOperators}`, signal, async (isHeir) => {
+            if (isHeir) void reads.invalidateQueries(); // nobody heard what happened in between
             for await (const event of client.events.stream({ signal, operators: ofOperators })) {
                 others.postMessage({ type: event.type } satisfies Told);
                 void refresh(...concerned(event.type));

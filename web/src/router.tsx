@@ -22,6 +22,11 @@ export function useQuery(): [Record<string, string>, SetQuery] {
     return [query, set];
 }
 
+/** An address of this site, else nothing: a link from elsewhere must not lead on to somewhere else. */
+export function ownAddress(text: string | undefined): string | undefined {
+    return text && /^\/(?![/\\])[^\s\\]*$/.test(text) ? text : undefined;
+}
+
 let routeTo: ((address: string, replace?: boolean) => void) | undefined;
 
 /** Hands the router to whatever is no component. */

@@ -1,6 +1,6 @@
 // What stands around every view: the rail, the bar on phones, and notices that concern all of them.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso';
 import { useRead } from './api';
 import { Button, Icon, nameSite, Notice, Toasts, type IconName } from './kit';
@@ -143,18 +143,20 @@ export function Shell({ children }: { children: ComponentChildren }) {
     useLive();
     useShortcuts();
     useFocusKept();
-    if (path === '/sign-in') return <>{children}<Toasts /><StepUpSheet /></>;
-    return <>
-        <a class="skip" href="#main">Skip to the content</a>
-        <div class="shell">
-            <header class="topbar"><Brand /><Balance /></header>
-            <Rail path={path} />
-            <div class="view"><div class="page-notices"><Newer /></div>{children}</div>
-            <Bar path={path} />
-        </div>
+    // What stands around a view does not depend on its filters.
+    const isBare = path === '/sign-in';
+    return useMemo(() => <>
+        {isBare ? children : <>
+            <a class="skip" href="#main">Skip to the content</a>
+            <div class="shell">
+                <header class="topbar"><Brand /><Balance /></header>
+                <Rail path={path} />
+                <div class="view"><div class="page-notices"><Newer /></div>{children}</div>
+                <Bar path={path} />
+            </div>
+        </>}
         <Toasts />
         <StepUpSheet />
-        <SignInAgainSheet />
-        <ShortcutHelp />
-    </>;
+        {!isBare && <><SignInAgainSheet /><ShortcutHelp /></>}
+    </>, [path, children]);
 }

@@ -156,7 +156,7 @@ export const hostStatus = from({
 });
 
 const told = (words: Record<string, string>) => (name: string | null | undefined): string =>
-    words[name ?? ''] ?? plain(name ?? 'unknown');
+    (Object.hasOwn(words, name ?? '') ? words[name ?? ''] : undefined) ?? plain(name ?? 'unknown');
 
 export const availabilityClass = told({ dedicated: 'Dedicated', interruptible: 'Interruptible' });
 

@@ -25,6 +25,7 @@ type Read<T> = (answer: Response) => Promise<T>;
 
 const [firstDelayMs, longestDelayMs, longestRetryAfterMs] = [500, 8_000, 60_000];
 const csrfHeader = 'X-CSRF-Token';
+const sessionPlaces = /^\/api\/v1\/(auth|account)\//; // what engines answer is passed on elsewhere
 // Faults of Node's fetch before anything was sent; browsers do not tell.
 const connecting = new Set<unknown>(['connect', 'getaddrinfo', 'ECONNREFUSED', 'UND_ERR_CONNECT_TIMEOUT']);
 
@@ -83,7 +84,7 @@ export class Client {
 
     /** As `call`, for what this library's table does not have yet. */
     request(operation: Operation, given: AnyGiven = {}): Promise<unknown> {
-        return this.run(operation, given, false, (answer) => this.read(answer));
+        return this.run(operation, given, false, (answer) => this.read(answer, operation));
     }
 
     openRequest(operation: Operation, given: AnyGiven = {}): Promise<Response> {
@@ -143,7 +144,7 @@ export class Client {
         }
     }
 
-    private async read(answer: Response): Promise<unknown> {
+    private async read(answer: Response, { path }: Operation): Promise<unknown> {
         if (answer.status === 204) return undefined;
         const kind = answer.headers.get('content-type') ?? 'nothing known';
         const text = await answer.text();
@@ -152,6 +153,7 @@ export class Client {
                 { status: answer.status, body: text, requestId: answer.headers.get('x-request-id') });
         }
         const body: unknown = JSON.parse(text); // a half is a broken connection
+        if (!sessionPlaces.test(path)) return body;
         const { csrf_token: token, account_id: account } = (body ?? {}) as Record<string, unknown>;
         if (typeof token === 'string') this.csrfToken = token;
         if (typeof token === 'string' && typeof account === 'string') this.account = account;

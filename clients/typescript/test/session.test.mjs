@@ -79,6 +79,17 @@ test('signing in and stepping up bring the token, also for what is relayed', asy
     assert.equal(market.sent(session).length, 0);
 });
 
+test('what an engine answers is no token, and no account', async (t) => {
+    const { market, client } = await startSession(t);
+    market.on(session, () => ({ status: 200, body: { account_id: 'ada', csrf_token: market.token } }));
+    market.on('GET /api/v1/jobs/{id}/openai/v1/models',
+        () => ({ status: 200, body: { data: [], csrf_token: 'of the engine', account_id: 'of the engine' } }));
+    await client.call('show_session');
+    await client.call('relay_models', { path: { id } });
+    await end(client);
+    assert.deepEqual(market.sent(stop).map(({ headers }) => headers['x-csrf-token']), ['first']);
+});
+
 test('a session that is over is an error, and no loop', async (t) => {
     const { market, client } = await startSession(t);
     market.on(session, () => ({ status: 401, body: envelope('UNAUTHENTICATED', 'session ended') }));

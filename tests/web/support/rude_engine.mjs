@@ -5,6 +5,7 @@ import { createServer } from 'node:http';
 export const rudeModel = '<b>rude</b>';
 const rudePieces = ['<img src=x onerror="document.title=\'taken\'">', '<script>document.title="taken"</script>',
     '\x1b[31mred\x1b[0m', '\u202eturned', '[a link](javascript:alert(1))'];
+const claims = { csrf_token: 'mine', account_id: 'mine', role: 'admin' };
 const rudeLine = '<h1>no JSON at all</h1>';
 
 const [port, key] = process.argv.slice(2);
@@ -13,7 +14,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) listen();
 function listen() {
     createServer(async (request, answer) => {
         if (request.headers.authorization !== `Bearer ${key}`) return answer.writeHead(401).end('{}');
-        if (request.method === 'GET') return whole(answer, { data: [{ id: rudeModel, object: 'model' }] });
+        if (request.method === 'GET') return whole(answer, { data: [{ id: rudeModel, object: 'model' }], ...claims });
         const body = JSON.parse(Buffer.concat(await request.toArray()));
         const asked = body.messages.at(-1).content;
         if (!body.stream) return whole(answer, { choices: [{ message: { content: rudePieces[0] } }] });

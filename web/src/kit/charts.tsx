@@ -19,7 +19,9 @@ const gaugeWidth = 314;
 export function Gauge({ spent, total, tone, label, text }: GaugeProps) {
     const whole = Number(total);
     const part = whole > 0 ? Math.min(1, Math.max(0, Number(spent) / whole)) : 0;
-    const write = text ?? ((value: number) => moneyText(BigInt(Math.round(value)), 2));
+    // A quarter of half a unit has three places.
+    const places = [2, 3].find((each) => whole / 4 % 10 ** (6 - each) === 0) ?? 2;
+    const write = text ?? ((value: number) => moneyText(BigInt(Math.round(value)), places));
     const x = (share: number) => gaugeLeft + share * gaugeWidth;
     return <svg class="gauge" data-tone={tone} viewBox="0 0 316 46" role="img" aria-label={label}>
         <rect class="bed" x={gaugeLeft} y="6" width={gaugeWidth} height="14" rx="3" />

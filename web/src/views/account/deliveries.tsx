@@ -2,7 +2,7 @@
 import type { Item } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useChange, usePages } from '../../api';
-import { When } from '../../format';
+import { When, visible } from '../../format';
 import { Badge, Button, Code, Empty, Facts, Failure, Loading, More, Panel, Sheet, Table, toast } from '../../kit';
 import { deliveryState } from '../../words';
 import { eventWords } from './event_words';
@@ -62,10 +62,10 @@ function Details({ delivery }: { delivery: Delivery }) {
             ['Attempt', delivery.attempt],
             ['Took', delivery.took_ms === null ? null : `${delivery.took_ms} ms`],
             ['Answered', delivery.status],
-            ['Fault', delivery.fault],
+            ['Fault', delivery.fault && visible(delivery.fault)],
         ]} />
         {delivery.answer && <>
-            <h3>What your server answered</h3><Code text={delivery.answer} wrap label="the answer" />
+            <h3>What your server answered</h3><Code text={visible(delivery.answer)} wrap label="the answer" />
         </>}
     </>;
 }

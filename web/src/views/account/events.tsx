@@ -1,6 +1,6 @@
 // What happened to the account, as it happens.
 import { useState } from 'preact/hooks';
-import { When } from '../../format';
+import { When, visible } from '../../format';
 import { Button, Code, Empty, Failure, Field, Loading, More, Panel, Select, Sheet, Table } from '../../kit';
 import { useQuery } from '../../router';
 import { type AccountEvent, useEvents } from './event_list';
@@ -38,7 +38,7 @@ export function Events() {
         <More list={list} />
         <Sheet title={shown ? eventWords(shown.type) : ''} open={shown !== undefined}
             onClose={() => setShown(undefined)}>
-            {shown && <Code text={JSON.stringify(shown, null, 2)} label="the event" />}
+            {shown && <Code text={visible(JSON.stringify(shown, null, 2))} label="the event" />}
         </Sheet>
     </Panel>;
 }

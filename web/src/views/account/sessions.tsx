@@ -2,7 +2,7 @@
 import type { Item, OperationName } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useChange, usePages, type Change } from '../../api';
-import { Ago, When } from '../../format';
+import { Ago, When, visible } from '../../format';
 import { Badge, Button, Failure, Loading, More, Panel, Table, toast } from '../../kit';
 import { sessionChanged } from '../../session';
 import { Ask } from './ask';
@@ -18,7 +18,7 @@ export function browserName(agent: string): string {
         [/Mac OS X/, 'macOS'], [/Linux/, 'Linux']];
     const found = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(agent))?.[1];
     const [name, system] = [found(names), found(systems)];
-    return name ? system ? `${name} on ${system}` : name : agent.slice(0, 60) || 'Unknown';
+    return name ? system ? `${name} on ${system}` : name : visible(agent.slice(0, 60)) || 'Unknown';
 }
 
 export function Sessions() {
@@ -47,7 +47,7 @@ export function Sessions() {
 }
 
 function Browser({ session }: { session: Session }) {
-    return <span class="row" title={session.user_agent}>
+    return <span class="row" title={visible(session.user_agent)}>
         <span>{browserName(session.user_agent)}</span>
         {session.current && <Badge tone="go">This one</Badge>}
         {session.mfa_required && <Badge tone="lamp">No second factor yet</Badge>}

@@ -1,7 +1,7 @@
 // What can be rented, and whether it runs what one has in mind.
 import type { VNode } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { asError, client, useRead } from '../../api';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { asError, client, useRead, type Read } from '../../api';
 import { Ago, Money, duration, now, plural } from '../../format';
 import { Button, Failure, Icon, Loading, Page, Select, Sheet } from '../../kit';
 import { useQuery } from '../../router';
@@ -17,11 +17,13 @@ import { useSteady } from './steady';
 const everyS = 10;
 const pageSize = '25'; // a screen shows ten; more rows cost each letter that is typed their time
 
+const none: CatalogOffer[] = [];
+
 /** The pages after the first, for one question. */
 function useNextPages(wish: Wish, key: string) {
     const [state, setState] = useState<{ key: string; items: CatalogOffer[]; cursor: string | null | undefined }>();
     const [busy, setBusy] = useState(false);
-    const own = state?.key === key ? state : { key, items: [], cursor: undefined };
+    const own = state?.key === key ? state : { key, items: none, cursor: undefined };
     const more = async (first: string | null) => {
         setBusy(true);
         try {
@@ -35,10 +37,10 @@ function useNextPages(wish: Wish, key: string) {
     return { items: own.items, cursor: own.cursor, busy, more };
 }
 
-/** The last answer stays until the next one is there. */
-function useKept<T>(value: T | undefined): T | undefined {
-    const last = useRef(value);
-    if (value !== undefined) last.current = value;
+/** The last answer stays until the next one is there, and so does when it was read. */
+function useKept({ data, updatedAt }: Read<CatalogPage>): { page: CatalogPage | undefined; readAt: number } {
+    const last = useRef<{ page: CatalogPage | undefined; readAt: number }>({ page: undefined, readAt: 0 });
+    if (data !== undefined) last.current = { page: data, readAt: updatedAt };
     return last.current;
 }
 
@@ -53,22 +55,23 @@ export default function Catalog() {
     const [isPaused, setPaused] = useState(false);
     const isSettled = listed.data !== undefined || listed.error !== undefined;
     const read = useCatalog({ ...wish, limit: pageSize }, { every: isPaused ? undefined : everyS, enabled: isSettled });
-    const page = useKept(read.data);
+    const { page, readAt } = useKept(read);
     const [isOpen, button] = useFurther(query);
     const props = { query, wish, set, templates, run: template?.template_id ?? '',
         gpus: [...new Set((page?.gpu_models ?? []).map(({ model }) => gpuName(model)))] };
     return <Page title="Rent a GPU" facts={<Summary page={page} isFiltered={filtersOf(wish).length > 0} />} actions={<>
-        {read.updatedAt > 0 && <span class="live"><span>
-            Updated <Ago at={now() - (Date.now() - read.updatedAt)} /></span></span>}
+        {readAt > 0 && <span class="live"><span>
+            Updated <Ago at={now() - (Date.now() - readAt)} />{read.isStale && ', trying again'}</span></span>}
         <Button small onClick={() => setPaused(!isPaused)}><Icon name={isPaused ? 'play' : 'pause'} />
             {isPaused ? 'Go on' : 'Pause'}</Button>
     </>}>
         <CatalogFilters {...props} />
         <FurtherFilters {...props} isOpen={isOpen} button={button} />
-        {read.error && !page ? <Failure error={read.error} retry={read.refetch} />
-            : !page ? <Loading rows={8} />
-            : <Found {...{ page, wish, set, template, button }} order={query['sort'] ?? 'price_asc'}
-                isCurrent={read.data !== undefined} readAt={read.updatedAt} />}
+        {/* What is shown then is the answer to an earlier question. */}
+        {read.error && <Failure error={read.error} retry={read.refetch} />}
+        {!page ? !read.error && <Loading rows={8} />
+            : <Found {...{ page, readAt, wish, set, template, button }} order={query['sort'] ?? 'price_asc'}
+                isCurrent={read.data !== undefined} />}
     </Page>;
 }
 
@@ -98,6 +101,9 @@ function Found({ page, wish, set, template, order, isCurrent, readAt, button }: 
     const [wanted, setWanted] = useState<CatalogOffer>();
     const [fault, setFault] = useState<unknown>();
     const cursor = further.cursor === undefined ? page.next_cursor : further.cursor;
+    // Most of what is drawn at a letter that is typed: only what came of it is drawn again.
+    const rows = useMemo(() => <OfferRows rows={steady.rows} {...{ template, order, readAt }} onRent={setWanted} />,
+        [steady.rows, template, order, readAt]);
     if (page.total === 0 && steady.rows.length === 0) {
         return page.total_listed === 0 && filtersOf(wish).length === 0
             ? <p class="soft">Machines come and go by the minute. <a href="/host">Rent out one of your own</a>.</p>
@@ -112,7 +118,7 @@ function Found({ page, wish, set, template, order, isCurrent, readAt, button }: 
                     options={orders} /></label></div>
         </div>
         <section class="panel flush" aria-label="Offers" aria-busy={!isCurrent} onPointerEnter={preloadRentForm}>
-            <OfferRows rows={steady.rows} {...{ template, order, readAt }} onRent={setWanted} />
+            {rows}
             {(steady.fresh > 0 || steady.gone > 0) && <footer class="row spread" role="status">
                 <span>{changesText(steady.fresh, steady.gone)} The order stays until you ask.</span>
                 <Button small onClick={steady.show}>

@@ -53,7 +53,9 @@ export function Market({ offer }: { offer: CatalogOffer }) {
 }
 
 function RentButton({ row, onRent }: { row: SteadyRow; onRent: (offer: CatalogOffer) => void }) {
-    return <button class={canRent(row) ? 'btn small tint' : 'btn small'} type="button" disabled={!canRent(row)}
+    // A press that begins at one offer must not end at another that has taken its row.
+    return <button key={row.offer.offer_id} class={canRent(row) ? 'btn small tint' : 'btn small'} type="button"
+        disabled={!canRent(row)}
         aria-label={`Rent ${machineName(row.offer)}`} onClick={() => onRent(row.offer)}>Rent</button>;
 }
 
@@ -113,7 +115,7 @@ function OfferTable(props: RowsProps) {
             <th scope="col" class="r">Seen</th>
             <th scope="col"><span class="sr">Rent</span></th>
         </tr></thead>
-        <tbody>{props.rows.map((row) => <TableRow key={row.offer.offer_id} {...props} row={row} />)}</tbody>
+        <tbody>{props.rows.map((row, at) => <TableRow key={at} {...props} row={row} />)}</tbody>
     </table>;
 }
 
@@ -140,8 +142,9 @@ function Card({ row, template, readAt, onRent }: RowsProps & { row: SteadyRow })
     </li>;
 }
 
+/** Rows keep their place while one reads, so that another answer only changes what stands in them. */
 export function OfferRows(props: RowsProps) {
     const isWide = useMedia('(min-width: 1181px)');
     if (isWide) return <OfferTable {...props} />;
-    return <ul class="cards">{props.rows.map((row) => <Card key={row.offer.offer_id} {...props} row={row} />)}</ul>;
+    return <ul class="cards">{props.rows.map((row, at) => <Card key={at} {...props} row={row} />)}</ul>;
 }

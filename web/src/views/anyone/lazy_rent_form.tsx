@@ -1,6 +1,8 @@
 // The form to rent, fetched when somebody comes near it: the catalog is there sooner without it.
+import { BerthError } from 'berth-client';
 import { useEffect, useState } from 'preact/hooks';
-import { Loading } from '../../kit';
+import { Failure, Loading } from '../../kit';
+import { loadAnew } from '../../lazy';
 import type { RentFormProps } from './rent_form';
 
 type Form = typeof import('./rent_form')['RentForm'];
@@ -18,8 +20,17 @@ export function preloadRentForm(): void {
 
 export function LazyRentForm(props: RentFormProps) {
     const [Form, setForm] = useState<Form | undefined>(() => loaded);
-    useEffect(() => {
-        if (!Form) load().then((form) => setForm(() => form), () => location.reload());
-    }, []);
+    const [error, setError] = useState<BerthError>();
+    const fetchIt = async () => {
+        setError(undefined);
+        try {
+            const form = await load();
+            setForm(() => form);
+        } catch {
+            if (!await loadAnew()) setError(new BerthError('NETWORK', 'the form could not be loaded'));
+        }
+    };
+    useEffect(() => { if (!Form) void fetchIt(); }, []);
+    if (error) return <Failure error={error} retry={() => void fetchIt()} />;
     return Form ? <Form {...props} /> : <Loading rows={5} />;
 }

@@ -1,6 +1,6 @@
 // The market in people's words and figures.
 import { money, type Schema } from 'berth-client';
-import { moneyText } from '../../format';
+import { moneyText, visible } from '../../format';
 
 export type Offer = Schema<'OfferSummary'>;
 export type Template = Schema<'Template'>;
@@ -25,8 +25,8 @@ export function memoryOf(offer: Offer): string | undefined {
 
 /** Without the maker's name, which every offer of that model has. */
 export function gpuName(model: string | null): string {
-    return model === null ? 'Unknown GPU'
-        : model.replace(/^(NVIDIA|AMD|Intel(\(R\))?)\s+/i, '').replace(/^(GeForce|Radeon|Instinct)\s+/i, '');
+    return model === null ? 'Unknown GPU' : visible(model)
+        .replace(/^(NVIDIA|AMD|Intel(\(R\))?)\s+/i, '').replace(/^(GeForce|Radeon|Instinct)\s+/i, '');
 }
 
 export function machineName(offer: Offer): string {
@@ -50,7 +50,7 @@ const runtimes: Record<string, string> = { cuda: 'CUDA', 'rocm-hip': 'ROCm', roc
     vulkan: 'Vulkan', metal: 'Metal' };
 
 export function runtimeName(key: string): string {
-    return runtimes[key] ?? key;
+    return (Object.hasOwn(runtimes, key) ? runtimes[key] : undefined) ?? visible(key);
 }
 
 /** Why a machine cannot run a template: what is needed and what is there. */

@@ -1,6 +1,6 @@
 // One offer: what it costs, what was measured, what fits, and the form to rent it.
 import { useRead } from '../../api';
-import { Ago, Money, Unknown, When, moneyText, now, percent, plural } from '../../format';
+import { Ago, Money, Unknown, When, moneyText, now, percent, plural, visible } from '../../format';
 import { Async, Badge, Button, Empty, Facts, Failure, Loading, Page, Panel, Stats } from '../../kit';
 import { useParams, useQuery } from '../../router';
 import { Market, noticeText, offerHref, useMedia } from './catalog_rows';
@@ -121,15 +121,15 @@ function Measured({ offer }: { offer: Offer }) {
         : offer.verification_level === 'auto_verified' ? 'by its test' : 'its test is still to come'}>
         <div class="two">
             <Facts items={[
-                ['GPU', offer.model ?? <Unknown />],
+                ['GPU', offer.model === null ? <Unknown /> : visible(offer.model)],
                 ['GPU memory', memory ? `${gibText(memory)}${(offer.gpu_count ?? 1) > 1
                     ? `, ${gibText(offer.vram_bytes!)} each` : ''}` : <Unknown />],
                 ['Memory bandwidth', known(offer.gpu_mem_bw_gbps, (value) => `${Math.round(value)} GB/s`)],
                 ['32-bit computing', known(offer.tflops, (value) => `${value.toFixed(1)} TFLOPS`)],
                 ['Answers', known(offer.ai_speed_tok_s, (value) => `${Math.round(value)} tok/s`)],
-                ['Driver', offer.driver_version ?? <Unknown />],
+                ['Driver', offer.driver_version ? visible(offer.driver_version) : <Unknown />],
                 ['Programmed with', `${offer.backends.map(runtimeName).join(', ')}${offer.cuda_max
-                    ? ` (up to ${offer.cuda_max})` : ''}`],
+                    ? ` (up to ${visible(offer.cuda_max)})` : ''}`],
             ]} />
             <Facts items={[
                 ['Cores', known(offer.cpu_cores, String)],

@@ -7,6 +7,7 @@ import { AmountInput, Button, Check, Failure, Field, Loading, Notice, Select, Te
 import { go } from '../../router';
 import { sessionChanged, useSession } from '../../session';
 import { templateChoices } from './catalog_filters';
+import { offerHref } from './catalog_rows';
 import { microOf } from './filters';
 import { exactRate, smallestModel, startOf, type Offer, type Template } from './market';
 import { Funds, useMissing } from './rent_funds';
@@ -35,6 +36,7 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
         most: firstBudget(offer), asset: 'USDC', key: '', useHubToken: false }));
     const [isSigningIn, setSigningIn] = useState(false);
     const template = templates.find((each) => each.template_id === wished.run);
+    const back = offerHref(offer, template);
     const nowMs = useNow(30_000);
     const body = bodyOf(wished, offer, template, nowMs);
     const dry = useDryRun(body, !!session);
@@ -79,13 +81,16 @@ function Form({ offer, run, templates }: RentFormProps & { templates: Template[]
             {(ids) => <TextInput {...ids} value={wished.key} onInput={(key) => setWished({ ...wished, key })}
                 placeholder="ssh-ed25519 AAAA…" mono />}</Field>}
         <Terms {...{ offer, wished, template, nowMs }} rate={rent.rate} />
-        {rent.isDearer && <Notice tone="lamp" role="alert" title="The price has changed. Nothing was held.">
-            {`It is ${moneyText(rent.rate, 4)} ${wished.asset} an hour now. Press again if that suits you.`}</Notice>}
+        {BigInt(rent.rate) > BigInt(offer.total_rate_micro_per_hour) && <Notice tone="lamp" role="alert"
+            title="The price has changed. Nothing was held.">
+            {`It is ${moneyText(rent.rate, 4)} ${wished.asset} an hour now. Go on if that suits you.`}</Notice>}
         {error && !isBesideAField(error) && error.code !== 'INSUFFICIENT_FUNDS' && <RentError error={error} />}
-        {session && missing !== undefined && missing !== '0' && <Funds missing={missing} asset={wished.asset} />}
+        {session && missing !== undefined && missing !== '0' && <Funds missing={missing} asset={wished.asset}
+            back={back} />}
         {error?.code === 'INSUFFICIENT_FUNDS' && (missing === undefined || missing === '0') &&
             <Notice tone="lamp" title="Your balance does not cover it."
-                actions={<Button small href={`/money/add?asset=${wished.asset}`}>Add money</Button>} />}
+                actions={<Button small href={`/money/add?${new URLSearchParams({ asset: wished.asset, back })}`}>Add money
+                </Button>} />}
         <Button kind="primary" wide type="submit" busy={rent.busy} disabled={!isWhole || offer.readiness !== 'ready'
             || (missing !== undefined && missing !== '0')}>
             Rent, at most {exact(body?.budget_micro ?? microOf(wished.most) ?? '0')} {wished.asset}</Button>
@@ -178,10 +183,8 @@ interface Rent {
     reset: () => void;
     /** It may have been rented, and no answer says so. */
     isOpen: boolean;
-    /** What it costs an hour, as far as is known. */
+    /** What it costs an hour, as far as is known. A quote above it is left unused, and tells a new one. */
     rate: string;
-    /** The quote was above the rate that was shown, and was left unused. */
-    isDearer: boolean;
 }
 
 /** A quote and its reservation. Where the answer to the reservation was lost the same one is sent again: a second
@@ -224,7 +227,7 @@ function useRent(shownRate: string): Rent {
         job.reset();
     };
     return { run, again: reserve, busy: isBusy, error: quote.error ?? job.error, reset, rate,
-        isOpen: job.error?.mayHaveHappened === true, isDearer: dearer !== undefined };
+        isOpen: job.error?.mayHaveHappened === true };
 }
 
 function Unsettled({ rent }: { rent: Rent }) {

@@ -23,7 +23,8 @@ function needed(missing: string): string {
     return moneyText(String((BigInt(missing) + 9_999n) / 10_000n * 10_000n), 2);
 }
 
-export function Funds({ missing, asset }: { missing: string; asset: string }) {
+/** `back`: where one goes on once the money is there. */
+export function Funds({ missing, asset, back }: { missing: string; asset: string; back: string }) {
     const isBox = useIsBox();
     const amount = needed(missing).replaceAll(',', '');
     return <Notice tone="lamp" role="status" title={`You need ${needed(missing)} ${asset} more.`}>
@@ -31,7 +32,7 @@ export function Funds({ missing, asset }: { missing: string; asset: string }) {
             <p>{isBox ? 'The money of this box is play money.' : 'This offer is not held for you meanwhile.'}</p>
             <div class="row">
                 {isBox && <PlayMoney asset={asset} />}
-                <Button small href={`/money/add?amount=${amount}&asset=${asset}`}>Add money</Button>
+                <Button small href={`/money/add?${new URLSearchParams({ amount, asset, back })}`}>Add money</Button>
             </div>
         </div>
     </Notice>;

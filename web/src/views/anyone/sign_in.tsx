@@ -1,9 +1,10 @@
 // The page to sign in, by a code or by the link of the mail.
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { reads } from '../../api';
 import { Money, plural } from '../../format';
-import { Button, Mark } from '../../kit';
-import { go, useQuery } from '../../router';
-import { signedIn, useSession } from '../../session';
+import { Button, Mark, toast } from '../../kit';
+import { go, ownAddress, useQuery } from '../../router';
+import { signedIn, useSession, type Session } from '../../session';
 import { Heading, LinkForm, SignInForm } from './sign_in_form';
 import { useBranding, useCatalog } from './soon';
 import { Tide } from './tide';
@@ -17,25 +18,27 @@ function takeToken(): string {
     return token;
 }
 
-/** Only addresses of this site: a link from elsewhere must not lead on to somewhere else. */
-function nextOf(next: string | undefined): string {
-    return next && /^\/(?![/\\])[^\s\\]*$/.test(next) ? next : '/';
+/** A link may be another's, sent so that one goes on in their account. */
+function tellWho(): void {
+    const session = reads.getQueryData<Session>(['session']);
+    if (session?.email) toast(`You are signed in as ${session.email}.`);
 }
 
 export default function SignInPage() {
     const [query] = useQuery();
+    const next = ownAddress(query['next']) ?? '/';
     const session = useSession();
     const [token, setToken] = useState(takeToken);
     const isDone = useRef(false);
     const { name, hasLogo } = useBranding();
     useEffect(() => { document.title = `Sign in · ${name}`; }, [name]);
-    const done = () => {
+    const done = (byLink = false) => {
         isDone.current = true;
-        void signedIn().finally(() => go(nextOf(query['next']), true));
+        void signedIn().then(() => { if (byLink) tellWho(); }).finally(() => go(next, true));
     };
     const leave = (event: Event) => {
         event.preventDefault();
-        go(nextOf(query['next']));
+        go(next);
     };
     return <div class="sign">
         <aside class="sea" aria-label="About this service">
@@ -49,8 +52,9 @@ export default function SignInPage() {
                     {session.email ? <>As <span class="strong">{session.email}</span>.</>
                         : 'As an agent’s account.'}</Heading>
                     <Button kind="primary" wide type="submit">Go on</Button></form>
-                : token ? <LinkForm isPage token={token} onDone={done} onOther={() => setToken('')} />
-                : <SignInForm isPage onDone={done} />}
+                : token ? <LinkForm isPage token={token} onDone={() => done(true)}
+                    here={isDone.current ? undefined : session?.email ?? undefined} onOther={() => setToken('')} />
+                : <SignInForm isPage onDone={() => done()} />}
         </main>
     </div>;
 }

@@ -149,8 +149,9 @@ function AuthenticatorStep({ isPage, onDone }: { isPage: boolean; onDone: () => 
 }
 
 /** The way in by the link of the mail: a press, so that programs that open links spend no token. */
-export function LinkForm({ token, isPage = false, onDone, onOther }: SignInFormProps & { token: string;
-    onOther: () => void }) {
+export function LinkForm({ token, here, isPage = false, onDone, onOther }: SignInFormProps & { token: string;
+    /** The address of whoever is signed in already. */
+    here: string | undefined; onOther: () => void }) {
     const [isHalf, setHalf] = useState(false);
     const verify = useChange('verify_sign_in',
         { done: (answer) => answer.mfa_required ? setHalf(true) : onDone() });
@@ -160,6 +161,8 @@ export function LinkForm({ token, isPage = false, onDone, onOther }: SignInFormP
         <Heading isPage={isPage} title={isSpent ? 'This link is used up' : 'Welcome'}>
             {isSpent ? 'It was used already, or it is too old. A new code takes a moment.'
                 : 'The link of your mail brought you here. One press and you are in.'}</Heading>
+        {here && !isSpent && <Notice tone="lamp" title={`You are signed in as ${here}`}>
+            The link signs you in as whoever it was mailed to.</Notice>}
         {verify.error && !isSpent && <Failure error={verify.error} />}
         {isSpent ? <Button kind="primary" wide onClick={onOther}>Mail me a code</Button>
             : <Button kind="primary" wide type="submit" busy={verify.busy}>Sign in</Button>}

@@ -1,23 +1,30 @@
 // Rows that stay where they are while one reads: figures change in place, and the order when one asks.
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { CatalogOffer, CatalogPage } from './soon';
 
 interface Kept { key: string; order: string[]; known: Map<string, CatalogOffer> }
 export interface SteadyRow { offer: CatalogOffer; isGone: boolean }
 export interface Steady { rows: SteadyRow[]; fresh: number; gone: number; show: () => void }
 
-/** `key` says what was asked for: another question, another order. `extra` are the pages after the first. */
-export function useSteady(key: string, page: CatalogPage | undefined, extra: CatalogOffer[]): Steady {
+/** `key` says what was asked for: another question, another order. `extra` are the pages after the first. The rows are
+ * the same ones as long as nothing changed. */
+export function useSteady(key: string, page: CatalogPage, extra: readonly CatalogOffer[]): Steady {
     const kept = useRef<Kept | undefined>(undefined);
-    const [, redraw] = useState(0);
+    const [turn, setTurn] = useState(0);
     const show = () => {
         kept.current = undefined;
-        redraw((count) => count + 1);
+        setTurn((count) => count + 1);
     };
-    if (page === undefined) return { rows: [], fresh: 0, gone: 0, show };
-    const items = [...page.items, ...extra];
-    if (kept.current?.key !== key) kept.current = { key, order: items.map((each) => each.offer_id), known: new Map() };
-    const { order, known } = kept.current;
+    const found = useMemo(() => {
+        const items = [...page.items, ...extra];
+        if (kept.current?.key !== key)
+            kept.current = { key, order: items.map((each) => each.offer_id), known: new Map() };
+        return settled(kept.current, page, items, extra);
+    }, [key, page, extra, turn]);
+    return { ...found, show };
+}
+
+function settled({ order, known }: Kept, page: CatalogPage, items: CatalogOffer[], extra: readonly CatalogOffer[]) {
     for (const each of items) known.set(each.offer_id, each);
     const ordered = new Set(order);
     for (const each of extra) if (!ordered.has(each.offer_id)) order.push(each.offer_id);
@@ -29,5 +36,5 @@ export function useSteady(key: string, page: CatalogPage | undefined, extra: Cat
         return offer ? [{ offer, isGone: isWhole && !present.has(id) }] : [];
     });
     const fresh = page.items.filter((each) => !order.includes(each.offer_id)).length;
-    return { rows, fresh, gone: rows.filter((row) => row.isGone).length, show };
+    return { rows, fresh, gone: rows.filter((row) => row.isGone).length };
 }

@@ -2,7 +2,7 @@
 import type { Answer } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
-import { Id, When } from '../../format';
+import { Id, When, visible } from '../../format';
 import { Async, Badge, Button, Facts, Failure, Field, Notice, Page, Panel, TextArea } from '../../kit';
 import { useParams } from '../../router';
 import { useIsOperator, useSession } from '../../session';
@@ -46,7 +46,7 @@ function Thread({ ticket }: { ticket: Conversation }) {
             const isOwner = message.author === 'owner';
             return <div key={message.message_id} class={isOwner === isMine ? 'say you' : 'say'}>
                 <span class="who">{isOwner ? owner : desk}, <When at={message.created_at} /></span>
-                <div class="text">{message.text}</div>
+                <div class="text">{visible(message.text)}</div>
             </div>;
         })}
     </div>;
@@ -77,7 +77,8 @@ function About({ ticket }: { ticket: Conversation }) {
         <Facts items={[
             ['Rental', ticket.job_id ? <a href={`${isMine ? '' : '/operate'}/rentals/${ticket.job_id}`}>Open it</a> : null],
             ['Payment', ticket.payment_reference
-                ? <span class="mono small" style={{ overflowWrap: 'anywhere' }}>{ticket.payment_reference}</span>
+                ? <span class="mono small" style={{ overflowWrap: 'anywhere' }}>
+                    {visible(ticket.payment_reference)}</span>
                 : null],
             ['Last written', <When at={ticket.updated_at} />],
         ]} />

@@ -2,7 +2,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
 import { Countdown, useNow } from '../../format';
-import { Button, Choice, Code, Copy, Failure, Field, Loading, Notice, Page, Panel, Steps, TextInput } from '../../kit';
+import {
+    Button, Choice, Code, Copy, Failure, Field, Loading, Notice, Page, Panel, Steps, TextInput, useCopy,
+} from '../../kit';
 import { useQuery } from '../../router';
 import { MachineTest } from './machine_test';
 import { useEnrollment, useMachine, type EnrollmentState, type MadeEnrollment } from './later';
@@ -107,8 +109,12 @@ function stateOf(read: EnrollmentState | undefined, made: MadeEnrollment | undef
 function Paste({ made, expiresAt, onAgain }: {
     made: MadeEnrollment | undefined; expiresAt: string | undefined; onAgain: () => void;
 }) {
+    const [isCopied, copy] = useCopy();
+    const line = installLine(made);
     return <div class="stack">
-        <Code text={installLine(made)} label="the line" wrap />
+        <Code text={line} label="the line" wrap />
+        <div class="actions"><Button kind="primary" icon={isCopied ? 'check' : 'copy'} onClick={() => copy(line)}>
+            Copy</Button></div>
         {made?.token ? <Token token={made.token} />
             : <p class="soft">The token was shown once. <Button small onClick={onAgain}>Make another</Button></p>}
         <p class="small muted">

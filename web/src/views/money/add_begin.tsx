@@ -4,7 +4,7 @@ import { fieldError, useChange, useRead } from '../../api';
 import {
     AmountInput, Button, Choice, Empty, Failure, Field, Loading, Notice, Page, Panel, Segmented, Steps,
 } from '../../kit';
-import { go, useQuery } from '../../router';
+import { go, ownAddress, useQuery } from '../../router';
 import { BalanceAside, OnlyThisToken, RunsFor } from './add_parts';
 import { amountFault, parseAmount, plainUnits } from './amount';
 import { PlayMoney, useIsBox } from './box';
@@ -19,6 +19,7 @@ const usual = ['10', '25', '50', '100'];
 export function AddBegin() {
     const [asset, setAsset] = useAsset();
     const [query] = useQuery();
+    const back = ownAddress(query['back']);
     const [amount, setAmount] = useState(query['amount'] ?? '25');
     const [wasAsked, setWasAsked] = useState(false);
     const wallets = useRead('list_wallets');
@@ -29,7 +30,7 @@ export function AddBegin() {
     const micro = parseAmount(amount);
     const create = useChange('create_funding_intent', {
         refresh: ['list_funding_intents'],
-        done: (intent) => go(`/money/add/${intent.intent_id}`),
+        done: (intent) => go(`/money/add/${intent.intent_id}${back ? `?${new URLSearchParams({ back })}` : ''}`),
     });
     const fault = amountFault(amount);
     const told = fieldError(create.error, 'body.amount_micro');
@@ -41,7 +42,8 @@ export function AddBegin() {
         void create.run({ query: { asset }, body: { wallet_binding_id: binding.binding_id, amount_micro: micro } });
     }
 
-    return <Page title="Add money" crumbs={[['Money', '/money']]}>
+    return <Page title="Add money" crumbs={[['Money', '/money']]}
+        actions={back && <Button href={back}>Back to where you were</Button>}>
         <div class="cols">
             <form onSubmit={proceed} class="stack">
                 <Panel label="A payment from your wallet">

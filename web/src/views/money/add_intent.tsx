@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { useChange, useRead } from '../../api';
 import { Countdown, Id, When } from '../../format';
 import { Async, Badge, Button, Failure, Notice, Page, Panel, Sheet, Steps, toast, type StepItem } from '../../kit';
-import { useQuery } from '../../router';
+import { ownAddress, useQuery } from '../../router';
 import { intentState } from '../../words';
 import { BalanceAside, OnlyThisToken, RunsFor } from './add_parts';
 import { plainUnits } from './amount';
@@ -114,9 +114,12 @@ function WalletLine({ intent, isOpen }: { intent: Intent; isOpen: boolean }) {
 function Outcome({ intent, claiming, amount, again }: {
     intent: Intent; claiming: Claiming; amount: string; again: () => void;
 }) {
+    const [query] = useQuery();
+    const back = ownAddress(query['back']);
     if (intent.state === 'CONFIRMED') {
         return <Notice tone="go" role="status" title={`${amount} arrived`}
-            actions={<Button kind="primary" href="/">See offers</Button>}>
+            actions={back ? <Button kind="primary" href={back}>Back to where you were</Button>
+                : <Button kind="primary" href="/">See offers</Button>}>
             <p>Final on the chain{intent.claim && <>, <When at={intent.claim.confirmed_at} /></>}. It can be spent.</p>
         </Notice>;
     }

@@ -3,6 +3,7 @@ import { money } from 'berth-client';
 import { useRead } from '../../api';
 import { duration, Money, moneyText } from '../../format';
 import { Async, Notice, Panel } from '../../kit';
+import { gpuName } from '../anyone/market';
 import { pays } from './amount';
 
 /** What an amount rents, by the cheapest machine of the moment. */
@@ -11,8 +12,7 @@ export function RunsFor({ micro }: { micro: string }) {
     const offer = data?.items[0];
     if (!offer?.model) return <>{moneyText(micro, 6)}</>;
     const ms = pays(micro, offer.total_rate_micro_per_hour);
-    const model = offer.model.replace(/^NVIDIA (GeForce )?/, '');
-    return <>Runs an {model} at {money.toUnits(offer.total_rate_micro_per_hour, 4)} for about {duration(ms)}.</>;
+    return <>Runs an {gpuName(offer.model)} at {money.toUnits(offer.total_rate_micro_per_hour, 4)} for about {duration(ms)}.</>;
 }
 
 export function BalanceAside({ asset, adding }: { asset: 'USDC' | 'USDT'; adding: string }) {

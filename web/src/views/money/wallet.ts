@@ -1,6 +1,9 @@
 // The wallet in the browser (EIP-1193): the only place where the console speaks to it.
+import { visible } from '../../format';
+
 export const baseChain = '0x2105';
 const transferSelector = 'a9059cbb'; // transfer(address,uint256)
+const lookFirst = 'It may have been sent: look into your wallet before you send again.';
 const addressPattern = /^0x[0-9a-fA-F]{40}$/;
 
 export interface Wallet {
@@ -28,9 +31,9 @@ function explained(fault: unknown): WalletFault {
         return new WalletFault('Your wallet still shows an earlier question. Open it and answer that first.', false);
     }
     if (code === 4900 || code === 4901) {
-        return new WalletFault('Your wallet is not connected to Base. Nothing was sent.', false);
+        return new WalletFault('Your wallet is not connected to Base.', false);
     }
-    const told = typeof message === 'string' && message !== '' ? message.slice(0, 200) : 'it did not say why';
+    const told = typeof message === 'string' && message !== '' ? visible(message.slice(0, 200)) : 'it did not say why';
     return new WalletFault(`Your wallet could not do it: ${told}`, false);
 }
 
@@ -97,18 +100,30 @@ export function transferData(to: string, amountMicro: string): string {
 
 export interface TokenTransfer { from: string; to: string; token: string; amountMicro: string }
 
-/** Sends it and gives the hash of the transaction. The wallet shows it first and asks. */
-export async function sendToken(wallet: Wallet, transfer: TokenTransfer): Promise<string> {
+async function requireAccount(wallet: Wallet, wanted: string): Promise<void> {
     const chosen = await chooseAccount(wallet);
-    if (chosen.toLowerCase() !== transfer.from.toLowerCase()) {
-        throw new WalletFault(`Your wallet is on ${brief(chosen)}. Switch it to ${brief(transfer.from)}, the linked ` +
-            'one: money of another account would not be credited. Nothing was sent.', false);
-    }
+    if (chosen.toLowerCase() === wanted.toLowerCase()) return;
+    throw new WalletFault(`Your wallet is on ${brief(chosen)}. Switch it to ${brief(wanted)}, the linked one: money of ` +
+        'another account would not be credited. Nothing was sent.', false);
+}
+
+/** Sends it and gives the hash of the transaction. The wallet shows it first and asks. Account and chain may change
+ * while it asks: the wallet is told which ones are meant. */
+export async function sendToken(wallet: Wallet, { from, to, token, amountMicro }: TokenTransfer): Promise<string> {
+    await requireAccount(wallet, from);
     await switchToBase(wallet);
-    const data = transferData(transfer.to, transfer.amountMicro);
-    const hash = await ask(wallet, 'eth_sendTransaction', [{ from: chosen, to: transfer.token, value: '0x0', data }]);
+    await requireAccount(wallet, from); // the question about the chain may have been answered with another account
+    const transaction = { from, to: token, value: '0x0', data: transferData(to, amountMicro), chainId: baseChain };
+    let hash: unknown;
+    try {
+        hash = await wallet.request({ method: 'eth_sendTransaction', params: [transaction] });
+    } catch (fault) {
+        const { message, isRefusal } = explained(fault);
+        // Whatever else it says, it may have been sent before it was said.
+        throw new WalletFault(isRefusal ? message : `${message.replace(/[.!?]?$/, '.')} ${lookFirst}`, isRefusal);
+    }
     if (typeof hash !== 'string' || !isHash(hash)) {
-        throw new WalletFault('Your wallet named no transaction. Look into it before you send again.', false);
+        throw new WalletFault(`Your wallet named no transaction. ${lookFirst}`, false);
     }
     return hash.toLowerCase();
 }

@@ -1,5 +1,5 @@
 // Who did what, and why. Each record holds the hash of the one before.
-import { Id, When } from '../../format';
+import { Id, When, visible } from '../../format';
 import { Page } from '../../kit';
 import { DeskList } from './desk_list';
 
@@ -15,7 +15,7 @@ export default function Audit() {
                 { head: 'Of', cell: ({ target }) => <Named {...target} /> },
                 { head: 'Changed', cell: ({ changes }) => <ul>{changes.map(({ field, from, to }) =>
                     <li key={field} class="wraps">{field}: {clipped(from)} → {clipped(to)}</li>)}</ul>, narrow: 'hide' },
-                { head: 'Why', cell: ({ reason }) => <span class="wraps">{reason ?? ''}</span> },
+                { head: 'Why', cell: ({ reason }) => <span class="wraps">{visible(reason ?? '')}</span> },
                 { head: 'Hash', cell: ({ hash }) => <span class="mono tiny" title={hash}>{hash.slice(0, 10)}</span>, narrow: 'hide' },
             ]} />
     </Page>;
@@ -28,5 +28,6 @@ function Named({ kind, id }: { kind: string; id?: string | null | undefined }) {
 const shownMax = 120;
 function clipped(value: string | null): string {
     if (value === null) return 'nothing';
-    return value.length > shownMax ? `${value.slice(0, shownMax)}… (${value.length} characters)` : value;
+    const text = visible(value.slice(0, shownMax));
+    return value.length > shownMax ? `${text}… (${value.length} characters)` : text;
 }

@@ -3,7 +3,7 @@ import type { Answer } from 'berth-client';
 import { money } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
-import { Ago, Id, Money, moneyText, When } from '../../format';
+import { Ago, Id, Money, moneyText, When, visible } from '../../format';
 import { AmountInput, Async, Badge, Button, Choice, Empty, Facts, Failure, Field, Page, Panel, toast } from '../../kit';
 import { useParams } from '../../router';
 import { disputeState } from '../../words';
@@ -48,17 +48,17 @@ function Voice({ title, ticket, account }: { title: string; ticket: string | nul
         footer={<a href={`/operate/users/${account}`}>Account {account.slice(0, 8)}…{account.slice(-4)}</a>}>
         {ticket === null ? <Empty title="Nothing yet.">They have written no ticket about this rental.</Empty>
             : <Async read={read}>{({ text, messages }) => <div class="stack">
-                <p class="wraps">“{text}”</p>
+                <p class="wraps">“{visible(text)}”</p>
                 {messages.map((message) => <p key={message.message_id} class="wraps">
-                    <span class="small muted">{message.author === 'support' ? 'We' : 'They'}, <When at={message.created_at} /></span><br />{message.text}</p>)}
+                    <span class="small muted">{message.author === 'support' ? 'We' : 'They'}, <When at={message.created_at} /></span><br />{visible(message.text)}</p>)}
             </div>}</Async>}
     </Panel>;
 }
 
 function Evidence({ dispute }: { dispute: Dispute }) {
     return <Panel title="What is known" footer={<>Held to hash <span class="mono tiny wraps">{dispute.evidence_hash}</span></>}>
-        <p class="wraps">{dispute.reason}</p>
-        <ul>{dispute.evidence.map((each) => <li key={each} class="wraps">{each}</li>)}</ul>
+        <p class="wraps">{visible(dispute.reason)}</p>
+        <ul>{dispute.evidence.map((each) => <li key={each} class="wraps">{visible(each)}</li>)}</ul>
         <p class="row"><a href={`/operate/rentals/${dispute.job_id}`}>The rental</a>
             <a href={`/operate/machines/${dispute.machine_id}`}>The machine</a></p>
     </Panel>;

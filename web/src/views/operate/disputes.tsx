@@ -1,5 +1,5 @@
 // What renters and hosts disagree about.
-import { Ago, Id, Money } from '../../format';
+import { Ago, Id, Money, visible } from '../../format';
 import { Badge, Page } from '../../kit';
 import { disputeState } from '../../words';
 import { choices, DeskList } from './desk_list';
@@ -11,7 +11,7 @@ export default function Disputes() {
             filters={[{ name: 'state', label: 'State', options: choices(['open', 'closed'], (state) => disputeState(state).word) },
                 { name: 'job_id', label: 'Rental' }, { name: 'renter', label: 'Renter' }, { name: 'host', label: 'Host' }]}
             empty="Nobody disagrees." columns={[
-                { head: 'Dispute', cell: ({ reason, dispute_id }) => <><span class="strong wraps">{reason}</span><small><Id value={dispute_id} /></small></> },
+                { head: 'Dispute', cell: ({ reason, dispute_id }) => <><span class="strong wraps">{visible(reason)}</span><small><Id value={dispute_id} /></small></> },
                 { head: 'State', cell: ({ state, outcome }) => <Badge tone={disputeState(state).tone}>{disputeState(outcome ?? state).word}</Badge> },
                 { head: 'Rental', cell: ({ job_id }) => <Id value={job_id} />, narrow: 'hide' },
                 { head: 'Amount', right: true, cell: ({ amount_micro, asset }) => <Money micro={amount_micro} asset={asset} /> },

@@ -2,7 +2,7 @@
 import type { Given, Item } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useChange, usePages } from '../../api';
-import { Ago, Id, When } from '../../format';
+import { Ago, Id, When, visible } from '../../format';
 import { Badge, Button, Empty, Facts, Failure, Loading, Page, Panel, toast } from '../../kit';
 import { useParams } from '../../router';
 import { machineState, reach } from '../../words';
@@ -49,11 +49,11 @@ function MachineFacts({ machine }: { machine: Machine }) {
     return <Panel title="What is known">
         <Facts items={[
             ['Host', <a href={`/operate/users/${machine.owner}`}><Id value={machine.owner} /></a>],
-            ['Cards', machine.gpu_model ? `${machine.gpu_count} × ${machine.gpu_model}` : 'not measured'],
+            ['Cards', machine.gpu_model ? `${machine.gpu_count} × ${visible(machine.gpu_model)}` : 'not measured'],
             ['Verified', humanly(machine.verification_level)],
             ['Offer', machine.offer ? humanly(machine.offer) : 'none'],
             ['Test', humanly(machine.test)],
-            machine.test_reason && ['Why', machine.test_reason],
+            machine.test_reason && ['Why', visible(machine.test_reason)],
             ['Reached', reach(machine.reach)],
             machine.reach_why && ['Because', machine.reach_why],
             machine.quarantined_by && ['Set aside by', humanly(machine.quarantined_by)],

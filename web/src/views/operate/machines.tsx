@@ -1,6 +1,6 @@
 // Every machine of the market.
 import type { Item } from 'berth-client';
-import { Ago, Id } from '../../format';
+import { Ago, Id, visible } from '../../format';
 import { Badge, Page } from '../../kit';
 import { machineState, reach } from '../../words';
 import { choices, DeskList, humanly } from './desk_list';
@@ -18,7 +18,7 @@ export default function Machines() {
             empty="No machine matches." columns={[
                 { head: 'Machine', cell: (machine) => <><span class="strong">{machineName(machine)}</span><small><Id value={machine.machine_id} /></small></> },
                 { head: 'State', cell: ({ state }) => <Badge state={state}>{machineState(state).word}</Badge> },
-                { head: 'Test', cell: ({ test, test_reason }) => <>{humanly(test)}{test_reason && <small>{test_reason}</small>}</> },
+                { head: 'Test', cell: ({ test, test_reason }) => <>{humanly(test)}{test_reason && <small>{visible(test_reason)}</small>}</> },
                 { head: 'Set aside by', cell: ({ quarantined_by }) => quarantined_by ? humanly(quarantined_by) : '', narrow: 'hide' },
                 { head: 'Host', cell: ({ owner }) => <Id value={owner} />, narrow: 'hide' },
                 { head: 'Heard', cell: ({ last_healthy_at }) => last_healthy_at ? <Ago at={last_healthy_at} /> : 'never', right: true },
@@ -27,7 +27,8 @@ export default function Machines() {
 }
 
 export function machineName({ label, gpu_model, gpu_count }: Item<'list_all_machines'>): string {
-    if (label) return label;
+    if (label) return visible(label);
     if (!gpu_model) return 'Nothing known yet';
-    return gpu_count && gpu_count > 1 ? `${gpu_count} × ${gpu_model}` : gpu_model;
+    const model = visible(gpu_model);
+    return gpu_count && gpu_count > 1 ? `${gpu_count} × ${model}` : model;
 }

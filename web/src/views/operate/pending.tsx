@@ -2,7 +2,7 @@
 import type { Item } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useChange } from '../../api';
-import { Ago, Countdown, Id, Money, When } from '../../format';
+import { Ago, Countdown, Id, Money, When, visible } from '../../format';
 import { Badge, Button, Facts, Page, toast } from '../../kit';
 import { pendingState } from '../../words';
 import { Consequence } from './consequence';
@@ -19,10 +19,10 @@ export default function PendingActions() {
             filters={[{ name: 'state', label: 'State', options: choices(['waiting', 'confirmed', 'refused', 'expired'],
                 (state) => pendingState(state).word) }]}
             empty="Nothing waits for a second operator." columns={[
-                { head: 'What', cell: ({ consequence, action, pending_action_id }) => <><span class="strong wraps">{consequence}</span>
+                { head: 'What', cell: ({ consequence, action, pending_action_id }) => <><span class="strong wraps">{visible(consequence)}</span>
                     <small>{action} <Id value={pending_action_id} /></small></> },
                 { head: 'Amount', right: true, cell: ({ amount_micro }) => amount_micro && <Money micro={amount_micro} asset={null} /> },
-                { head: 'Why', cell: ({ reason }) => <span class="wraps">{reason}</span>, narrow: 'hide' },
+                { head: 'Why', cell: ({ reason }) => <span class="wraps">{visible(reason)}</span>, narrow: 'hide' },
                 { head: 'Asked', cell: ({ asked_by, asked_at }) => <><Id value={asked_by} /><small><Ago at={asked_at} /></small></> },
                 { head: 'State', cell: (action) => <State action={action} /> },
                 { head: <span class="sr">Actions</span>, right: true, cell: (action) => action.state === 'waiting' && <span class="actions end">
@@ -50,8 +50,8 @@ function Decide({ step, action, onClose }: { step: Step; action: Pending; onClos
     return <Consequence title={confirms ? 'Do it together' : 'Refuse it'} open onClose={onClose} danger={!confirms}
         button={confirms ? 'Confirm' : 'Refuse'} busy={change.busy} error={change.error}
         run={(reason) => void change.run({ path: { id: action.pending_action_id }, body: { reason } })}>
-        <p class="strong">{action.consequence}</p>
-        <Facts items={[['Asked for', action.request], ['With', <span class="mono wraps">{action.body}</span>],
-            ['Because', action.reason], ['By', <Id value={action.asked_by} />]]} />
+        <p class="strong">{visible(action.consequence)}</p>
+        <Facts items={[['Asked for', action.request], ['With', <span class="mono wraps">{visible(action.body)}</span>],
+            ['Because', visible(action.reason)], ['By', <Id value={action.asked_by} />]]} />
     </Consequence>;
 }

@@ -3,7 +3,7 @@ import type { Item } from 'berth-client';
 import { money } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { fieldError, useChange, useRead } from '../../api';
-import { Duration, Id, Money, moneyText, When } from '../../format';
+import { Duration, Id, Money, moneyText, When, visible } from '../../format';
 import { AmountInput, Badge, Button, Facts, Failure, Field, Loading, Page, Panel, TextInput, toast } from '../../kit';
 import { useParams } from '../../router';
 import { endReason, jobState } from '../../words';
@@ -49,7 +49,7 @@ function JobFacts({ job }: { job: Job }) {
         job.meter_started_at ? ['Ready', <When at={job.meter_started_at} />] : null,
         job.ended_at ? ['Ended', <When at={job.ended_at} />] : null,
         job.end_reason ? ['Because', endReason(job.end_reason)] : null,
-        job.failure ? ['Failure', job.failure.message] : null,
+        job.failure ? ['Failure', visible(job.failure.message)] : null,
     ]} /></Panel>;
 }
 

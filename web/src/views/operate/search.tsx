@@ -2,6 +2,7 @@
 import type { Answer } from 'berth-client';
 import { useEffect, useState } from 'preact/hooks';
 import { useRead } from '../../api';
+import { visible } from '../../format';
 import { Async, Badge, Empty, Field, Notice, Page, Panel, Table, TextInput } from '../../kit';
 import { useQuery } from '../../router';
 import { searchKind } from '../../words';
@@ -46,7 +47,7 @@ function Results({ q }: { q: string }) {
             {!complete && <Notice title="There is more than is shown">Write more of it.</Notice>}
             <Table caption="Found" dense rows={items} keyOf={({ kind, id }) => kind + id} href={placeOf} columns={[
                 { head: 'What', cell: ({ kind }) => <Badge plain>{searchKind(kind)}</Badge> },
-                { head: 'Name', cell: ({ label, id }) => <><span class="strong wraps">{label ?? id}</span>{label && <small class="mono">{id}</small>}</> },
+                { head: 'Name', cell: ({ label, id }) => <><span class="strong wraps">{visible(label ?? id)}</span>{label && <small class="mono">{id}</small>}</> },
             ]} />
         </>}</Async></Panel>;
 }

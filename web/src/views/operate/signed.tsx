@@ -1,11 +1,10 @@
 // What the machine of a rental signed: whether it holds, what it measured, and what happened when.
-import { plural } from '../../format';
+import { plural, visible } from '../../format';
 import { Badge, Empty, Failure, Line, Loading, Panel, Timeline } from '../../kit';
 import { jobState, type Tone } from '../../words';
 import { useChain, type Chain } from '../renter/chain';
 import type { Evidence } from '../renter/proofs';
 import { gist, kinds, measured, rangeText, useRecords } from '../renter/records';
-import { visible } from '../renter/visible';
 
 const shownMax = 10;
 const everyMinute = ['USAGE', 'ACK', 'PROGRESS'];
@@ -51,7 +50,9 @@ function titleOf({ kind, payload }: Evidence): string {
 
 /** What moved it on: the beginning, and how it ended. */
 function Story({ records }: { records: Evidence[] }) {
-    const told = records.filter(({ kind }) => !everyMinute.includes(kind));
+    const all = records.filter(({ kind }) => !everyMinute.includes(kind));
+    // Some states are one to people.
+    const told = all.filter((each, at) => each.kind !== 'STATE' || at === 0 || titleOf(all[at - 1]!) !== titleOf(each));
     const shown = told.length <= shownMax ? told : [...told.slice(0, shownMax / 2), ...told.slice(-shownMax / 2)];
     return <Timeline items={shown.map((record) => ({ at: record.at, tone: tones[record.kind], children: <>
         {titleOf(record)} <span class="muted">{[record.kind === 'STATE' ? '' : gist(record),

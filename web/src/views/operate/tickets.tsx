@@ -1,5 +1,5 @@
 // Tickets of everybody, those that wait for an answer first.
-import { Ago, Id } from '../../format';
+import { Ago, Id, visible } from '../../format';
 import { Badge, Page } from '../../kit';
 import { choices, DeskList } from './desk_list';
 
@@ -13,7 +13,7 @@ export default function Tickets() {
             filters={[{ name: 'state', label: 'State', options: choices(['open', 'answered', 'closed'],
                 (state) => words[state] ?? state) }, { name: 'account_id', label: 'Account' }]}
             empty="Nobody waits." columns={[
-                { head: 'About', cell: ({ category, text }) => <><span class="strong">{category}</span><small class="clip">{text}</small></> },
+                { head: 'About', cell: ({ category, text }) => <><span class="strong">{visible(category)}</span><small class="clip">{visible(text)}</small></> },
                 { head: 'State', cell: ({ state }) => <Badge tone={tones[state] ?? 'slack'}>{words[state] ?? state}</Badge> },
                 { head: 'Account', cell: ({ account_id }) => <Id value={account_id} />, narrow: 'hide' },
                 { head: 'Rental', cell: ({ job_id }) => job_id ? <Id value={job_id} /> : 'none', narrow: 'hide' },

@@ -2,7 +2,7 @@
 import type { Answer } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useRead } from '../../api';
-import { Ago, Id, Money, When } from '../../format';
+import { Ago, Id, Money, When, visible } from '../../format';
 import { Async, Badge, Button, Empty, Facts, Page, Panel, Stats, Table } from '../../kit';
 import { useParams } from '../../router';
 import { jobState, machineState, role, transferKind, transferState } from '../../words';
@@ -19,7 +19,7 @@ export default function OneUser() {
 
 function Shown({ user }: { user: User }) {
     const [step, setStep] = useState<Step>();
-    return <Page title={user.email ?? user.agent?.name ?? 'Account'} crumbs={[['Users', '/operate/users']]}
+    return <Page title={visible(user.email ?? user.agent?.name ?? 'Account')} crumbs={[['Users', '/operate/users']]}
         facts={<><Standing user={user} /><Id value={user.user_id} /></>}
         actions={stepsFor(user).map((each) => <Button key={each.title} small onClick={() => setStep(each)}
             {...(each.danger ? { kind: 'danger' as const } : {})}>{each.button}</Button>)}>
@@ -61,11 +61,11 @@ function Who({ user }: { user: User }) {
     return <Panel title="Who">
         <Facts items={[
             ['Kind', user.account_kind === 'agent' ? 'An agent’s account' : 'A person'],
-            user.agent && ['Agent', `${user.agent.name}, ${user.agent.vendor}`],
+            user.agent && ['Agent', visible(`${user.agent.name}, ${user.agent.vendor}`)],
             ['Since', <When at={user.created_at} />],
             ['Last here', user.last_sign_in_at ? <Ago at={user.last_sign_in_at} /> : 'never'],
             ['Authenticator', user.mfa_enrolled ? 'yes' : 'no'],
-            user.former_emails.length > 0 && ['Formerly', user.former_emails.join(', ')],
+            user.former_emails.length > 0 && ['Formerly', visible(user.former_emails.join(', '))],
             user.closed_at && ['Closed', <When at={user.closed_at} />],
             user.erase_at && ['Erased on', <When at={user.erase_at} />],
         ].filter(Boolean) as [string, preact.ComponentChildren][]} />
@@ -90,7 +90,7 @@ function Machines({ user }: { user: User }) {
     if (user.machines.length === 0) return null;
     return <Panel title="Machines" flush><Table caption="Machines" dense rows={user.machines}
         keyOf={({ machine_id }) => machine_id} href={({ machine_id }) => `/operate/machines/${machine_id}`} columns={[
-            { head: 'Machine', cell: ({ label, gpu_model, machine_id }) => <>{label ?? gpu_model ?? 'Nothing known yet'}<small><Id value={machine_id} /></small></> },
+            { head: 'Machine', cell: ({ label, gpu_model, machine_id }) => <>{visible(label ?? gpu_model ?? 'Nothing known yet')}<small><Id value={machine_id} /></small></> },
             { head: 'State', cell: ({ state }) => <Badge state={state}>{machineState(state).word}</Badge> },
             { head: 'Enrolled', right: true, cell: ({ enrolled_at }) => <When at={enrolled_at} /> },
         ]} /></Panel>;
@@ -111,13 +111,13 @@ function Access({ user }: { user: User }) {
     return <Panel title="Who can act for it" flush>
         {user.keys.length + user.sessions.length === 0 ? <Empty title="Nobody at present." /> : <>
             {user.keys.length > 0 && <Table caption="Keys" dense rows={user.keys} keyOf={({ key_id }) => key_id} columns={[
-                { head: 'Key', cell: ({ name, prefix }) => <>{name}<small class="mono">{prefix}…</small></> },
+                { head: 'Key', cell: ({ name, prefix }) => <>{visible(name)}<small class="mono">{prefix}…</small></> },
                 { head: 'May', cell: ({ scopes }) => scopes.join(', ') },
                 { head: 'Standing', cell: ({ revoked_at }) => revoked_at ? <Badge tone="slack">Revoked</Badge> : <Badge tone="go">Good</Badge> },
                 { head: 'Last used', right: true, cell: ({ last_used_at }) => last_used_at ? <Ago at={last_used_at} /> : 'never' },
             ]} />}
             {user.sessions.length > 0 && <Table caption="Sessions" dense rows={user.sessions} keyOf={({ session_id }) => session_id} columns={[
-                { head: 'Session', cell: ({ user_agent }) => <span class="wraps">{user_agent || 'unknown program'}</span> },
+                { head: 'Session', cell: ({ user_agent }) => <span class="wraps">{visible(user_agent || 'unknown program')}</span> },
                 { head: 'From', cell: ({ opened_from }) => opened_from },
                 { head: 'Last seen', right: true, cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
             ]} />}

@@ -1,5 +1,5 @@
 // Everybody with an account.
-import { Ago, Id } from '../../format';
+import { Ago, Id, visible } from '../../format';
 import { Badge, Page } from '../../kit';
 import { role } from '../../words';
 import { DeskList } from './desk_list';
@@ -9,7 +9,7 @@ export default function Users() {
         <DeskList operation="list_users" caption="Users" keyOf={({ user_id }) => user_id}
             href={({ user_id }) => `/operate/users/${user_id}`}
             filters={[{ name: 'q', label: 'Mail or id' }]} empty="Nobody matches." columns={[
-                { head: 'Who', cell: ({ email, account_kind, user_id }) => <><span class="strong">{email ?? (account_kind === 'agent' ? 'An agent' : 'Nobody any more')}</span>
+                { head: 'Who', cell: ({ email, account_kind, user_id }) => <><span class="strong">{email ? visible(email) : (account_kind === 'agent' ? 'An agent' : 'Nobody any more')}</span>
                     <small><Id value={user_id} /></small></> },
                 { head: 'Role', cell: ({ role: name, desk_role, host_capability }) => <>{role(name)}{desk_role && `, ${desk_role}`}
                     {host_capability && name === 'renter' && <small>may rent out</small>}</> },

@@ -2,6 +2,7 @@
 import type { Schema } from 'berth-client';
 import { useState } from 'preact/hooks';
 import { useRead } from '../../api';
+import { visible } from '../../format';
 import { Button, Code, Copy, Facts, Failure, Icon, Loading, Panel, Segmented } from '../../kit';
 import { may, type Job } from './job';
 
@@ -47,25 +48,36 @@ function Secret({ value }: { value: string }) {
     </>;
 }
 
+const fingerprint = /^SHA256:[A-Za-z0-9+/]{43}=?$/;
+
 function Shell({ access }: { access: Access }) {
     if (!access.ssh_command) return null;
+    const key = access.ssh_host_key_fingerprint;
     return <>
         <Code wrap text={access.ssh_command} label="the ssh line" />
-        {access.ssh_host_key_fingerprint && <div class="small">
+        {key && fingerprint.test(key) ? <div class="small">
             <p class="muted">At the first login ssh asks about this key. It must be</p>
-            <p class="mono">{access.ssh_host_key_fingerprint}{' '}
-                <Copy text={access.ssh_host_key_fingerprint} label="the host key" /></p>
-        </div>}
+            <p class="mono">{key}{' '}<Copy text={key} label="the host key" /></p>
+        </div> : <p class="small warn">The host has named no key to compare with at the first login.</p>}
     </>;
 }
 
+/** A name as a shell takes it. A host names its endpoints: what would be more than a name there is not offered. */
+function shellWord(name: string): string | undefined {
+    if (!/^[A-Za-z0-9][\w. -]*$/.test(name)) return undefined;
+    return name.includes(' ') ? `'${name}'` : name;
+}
+
 function Pages({ access, jobId }: { access: Access; jobId: string }) {
-    const pages = access.endpoints.filter(({ kind, url }) => kind === 'http' && url !== null);
+    const pages = access.endpoints.flatMap(({ kind, url, name, endpoint_id: id }) => {
+        const word = kind === 'http' && url !== null ? shellWord(name) : undefined;
+        return word === undefined ? [] : [{ id, word }];
+    });
     if (pages.length === 0) return null;
     return <div class="tight">
         <p class="small muted">Shows a page of it in your browser, with its key added:</p>
-        {pages.map((each) => <Code key={each.endpoint_id} wrap label={`the line for ${each.name}`}
-            text={`berth rentals open ${jobId} ${each.name}`} />)}
+        {pages.map(({ id, word }) => <Code key={id} wrap label={`the line for ${word}`}
+            text={`berth rentals open ${jobId} ${word}`} />)}
     </div>;
 }
 
@@ -75,7 +87,7 @@ function Doors({ access, job }: { access: Access; job: Job }) {
         {!job.has_model_endpoint && <Pages access={access} jobId={job.job_id} />}
         <Facts small items={[
             ...access.endpoints.map((each) => [
-                access.endpoints.length > 1 ? `Straight to ${each.name}` : 'Straight to the machine',
+                access.endpoints.length > 1 ? `Straight to ${visible(each.name)}` : 'Straight to the machine',
                 <span class="mono" title={each.url ?? undefined}>{`${each.external_host}:${each.external_port}`}</span>,
             ] as const),
             access.endpoint_api_key ? ['Its key', <Secret value={access.endpoint_api_key} />] as const : null,
@@ -85,7 +97,7 @@ function Doors({ access, job }: { access: Access; job: Job }) {
 
 export function AccessPanels({ job }: { job: Job }) {
     const isOpen = may(job, 'access');
-    const read = useRead('show_job_access', { path: { id: job.job_id } }, { enabled: isOpen });
+    const read = useRead('show_job_access', { path: { id: job.job_id } }, { enabled: isOpen, isSecret: true });
     if (!isOpen) return null;
     return <>
         {job.has_model_endpoint && may(job, 'relay') && <FromCode job={job} />}

@@ -1,10 +1,9 @@
 // What a renter must know before anything else on the page.
 import { money } from 'berth-client';
 import { useRead } from '../../api';
-import { Countdown, Money, useNow, When } from '../../format';
+import { Countdown, Money, useNow, When, visible } from '../../format';
 import { Button, Notice } from '../../kit';
 import { alikeHref, isOver, nextHref, wasTaken, type Job } from './job';
-import { visible } from './visible';
 
 const alike = (job: Job) => <Button kind="primary" href={alikeHref(job)}>Rent one like it</Button>;
 

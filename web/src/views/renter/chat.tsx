@@ -1,20 +1,20 @@
 // Talking to the model of a rental.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { useRead } from '../../api';
-import { plural, useNow } from '../../format';
+import { plural, useNow, visible } from '../../format';
 import { Button, Copy, Icon, Notice, Panel, Select } from '../../kit';
 import { useConversation, type Conversation, type Exchange } from './conversation';
 import { may, type Job } from './job';
-import { visible } from './visible';
 
 const nearBottomPx = 48;
+const namesMax = 200; // whatever an engine says
 
 /** The names that the engine knows; an engine without a list is asked by the template's. */
 function useModels(job: Job): { names: string[]; isKnown: boolean } {
     const read = useRead('relay_models', { path: { id: job.job_id } }, { enabled: may(job, 'relay') });
     const data = (read.data as { data?: { id?: unknown }[] } | undefined)?.data;
     const ids = Array.isArray(data) ? data.map((each) => each?.id) : [];
-    return { names: ids.filter((id) => typeof id === 'string'), isKnown: !read.isLoading };
+    return { names: ids.filter((id) => typeof id === 'string').slice(0, namesMax), isKnown: !read.isLoading };
 }
 
 const seconds = (ms: number) => (ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`);

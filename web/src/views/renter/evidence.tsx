@@ -1,7 +1,7 @@
 // Who said what about a rental, with the proof of it.
 import { useState } from 'preact/hooks';
 import { useRead } from '../../api';
-import { dateText, Id, plural, timeText, When } from '../../format';
+import { dateText, Id, plural, timeText, When, visible } from '../../format';
 import {
     Badge, Button, Code, Facts, Failure, Empty, Loading, More, Notice, Page, Panel, Sheet, Table, type Column,
 } from '../../kit';
@@ -9,7 +9,6 @@ import { useParams } from '../../router';
 import { useChain, type Chain } from './chain';
 import type { Evidence } from './proofs';
 import { Charts, gist, kinds, loadedMax, useRecords } from './records';
-import { visible } from './visible';
 
 /** To the second: much is said within a minute. */
 function Stamp({ at }: { at: string }) {

@@ -1,11 +1,17 @@
 // The relay's figures and the log of a rental.
+import type { Answer } from 'berth-client';
 import { useRead } from '../../api';
-import { Ago, count } from '../../format';
+import { Ago, count, visibleLog } from '../../format';
 import { Code, Empty, Failure, Loading, Panel, Stats } from '../../kit';
 import type { Job } from './job';
-import { visibleLog } from './visible';
 
 const unknown = <span class="small muted">not measured</span>;
+const leastS = 0.1; // an engine that hands over its whole answer at once has no speed
+
+/** Tokens a second, where they took long enough to tell. */
+function speedOf({ tokens_per_s: speed, completion_tokens: tokens }: Answer<'show_job_usage'>): number | undefined {
+    return speed !== null && tokens !== null && speed > 0 && tokens / speed >= leastS ? speed : undefined;
+}
 
 export function UsagePanel({ job }: { job: Job }) {
     const isRunning = job.state === 'RUNNING';
@@ -17,7 +23,7 @@ export function UsagePanel({ job }: { job: Job }) {
         </Panel>;
     }
     const errors = usage.errors === 0 ? 'none failed' : `${count(usage.errors)} failed`;
-    const first = usage.first_token_ms;
+    const [first, speed] = [usage.first_token_ms, speedOf(usage)];
     return <Panel title="Through the relay so far"
         aside={isRunning ? <span class="live"><Ago at={read.updatedAt} /></span> : undefined}>
         <Stats items={[
@@ -26,8 +32,8 @@ export function UsagePanel({ job }: { job: Job }) {
             ['Tokens out', usage.completion_tokens === null ? unknown : count(usage.completion_tokens)],
             ['First token', first ? `${count(first.p50)} ms` : unknown,
                 first ? `95 % within ${count(first.p95)} ms` : undefined],
-            ['Speed', usage.tokens_per_s === null ? unknown : count(Math.round(usage.tokens_per_s)),
-                usage.tokens_per_s === null ? undefined : 'tokens a second'],
+            ['Speed', speed === undefined ? unknown : count(Math.round(speed)),
+                speed === undefined ? undefined : 'tokens a second'],
         ]} />
     </Panel>;
 }

@@ -21,8 +21,9 @@ function Shortage({ job, add, spendable }: { job: Job; add: bigint; spendable: s
     const missing = spendable === undefined ? 0n : add - money.micro(spendable);
     const title = missing > 0n ? `You need ${moneyText(missing + 9_999n, 2, job.asset)} more.`
         : 'Your balance is too small for that.';
+    const way = new URLSearchParams({ asset: job.asset, back: `/rentals/${job.job_id}` });
     return <Notice tone="lamp" role="alert" title={title}
-        actions={<Button small href={`/money/add?asset=${job.asset}`}>Add money</Button>}>
+        actions={<Button small href={`/money/add?${way}`}>Add money</Button>}>
         <p>Nothing was held.</p>
     </Notice>;
 }

@@ -1,12 +1,11 @@
 // The records of a rental, for whoever reads them: all of them, in words, and what the machine measured.
 import { useEffect, useState } from 'preact/hooks';
 import { usePages, type Listed } from '../../api';
-import { duration } from '../../format';
+import { duration, visible } from '../../format';
 import { Line, Panel } from '../../kit';
 import { jobState } from '../../words';
 import { sampleOf, type Sample } from './chain';
 import type { Evidence } from './proofs';
-import { visible } from './visible';
 
 export const loadedMax = 1_000;
 const pollMax = 300;

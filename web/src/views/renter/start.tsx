@@ -2,10 +2,9 @@
 import type { Schema } from 'berth-client';
 import type { ComponentChildren } from 'preact';
 import { useRead } from '../../api';
-import { bytes, Countdown, duration, moneyText, useNow } from '../../format';
+import { bytes, Countdown, duration, moneyText, useNow, visible } from '../../format';
 import { Panel, Steps, Timeline } from '../../kit';
 import type { Job } from './job';
-import { visible } from './visible';
 
 type Times = Schema<'TimeToReady'>;
 type StepName = 'pull' | 'load' | 'probe';

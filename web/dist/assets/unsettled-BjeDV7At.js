@@ -1,1 +1,0 @@
-import{Wt as e,nt as t,tt as n}from"./api-De-wN6L1.js";function r({again:r}){return e(n,{tone:`lamp`,role:`alert`,title:`No answer came`,actions:e(t,{kind:`primary`,onClick:r,children:`Ask again`}),children:`It may have been asked for or not. Asking again finds out, and never sends it twice.`})}export{r as t};

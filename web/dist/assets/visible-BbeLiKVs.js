@@ -1,2 +1,0 @@
-var e=/\x1b\[[0-?]*[ -/]*[@-~]/g,t=/[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2060-\u2069\ufeff]/g;function n(e){return`<U+${e.charCodeAt(0).toString(16).toUpperCase().padStart(4,`0`)}>`}function r(e){return e.replace(/\r\n/g,`
-`).replace(t,n)}function i(t){return r(t.replace(e,``).replace(/[^\n]*\r(?!\n)/g,``))}export{i as n,r as t};
