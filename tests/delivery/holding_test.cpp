@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "delivery/receiver.hpp"
+#include "delivery/webhook_store.hpp"
 
 namespace berth::test {
 namespace {
@@ -225,6 +226,70 @@ TEST_F(WebhookCrowd, OfOneAccountHoldsUpNobodyElse) {
     release.set_value();
     EXPECT_TRUE(eventually([&] { return receiver.received().size() == 41; }));
     delivery.couriers().stop();
+}
+
+// Four accounts could keep all couriers waiting, and go on to answer well in the end.
+TEST_F(WebhookCrowd, OfManySlowAccountsHoldsUpNobodyElse) {
+    auto& delivery = town.harness.app->delivery();
+    std::promise<void> first, second;
+    const auto is_first_over = first.get_future().share();
+    const auto is_second_over = second.get_future().share();
+    std::atomic<bool> is_slow = false, is_again = false;
+    std::atomic<std::int64_t> waiting = 0;
+    delivery.resolve_by([&](const std::string& host, http::Reach reach) {
+        if (is_slow && host.ends_with("example.org")) {
+            ++waiting;
+            (is_again ? is_second_over : is_first_over).wait();
+        }
+        return http::resolve("127.0.0.1", reach);
+    });
+    const std::vector<Person> slow{join(), join(), join(), join()};
+    const Person ben = join();
+    Receiver receiver;
+    for (const Person& each : slow)
+        for (int i = 0; i < 4; ++i)
+            hook(each, receiver.url(fmt::format("{}.example.org", waiting++)));
+    hook(ben, receiver.url());
+    waiting = 0;
+    is_slow = true;
+    for (const Person& each : slow) tell(each);
+    delivery.couriers().start();
+    EXPECT_TRUE(eventually([&] { return waiting == 16; }));
+    std::this_thread::sleep_for(delivery::Couriers::slow_after);
+    is_again = true;
+    waiting = 0;
+    first.set_value();
+    EXPECT_TRUE(eventually([&] { return receiver.received().size() == 16; }));
+    for (const Person& each : slow) tell(each);
+    EXPECT_TRUE(eventually([&] { return waiting == delivery::Couriers::slow_at_once_max; }));
+    tell(ben);
+    EXPECT_TRUE(eventually([&] { return receiver.received().size() == 17; }));
+    EXPECT_EQ(waiting, delivery::Couriers::slow_at_once_max);
+    second.set_value();
+    EXPECT_TRUE(eventually([&] { return receiver.received().size() == 33; }));
+    delivery.couriers().stop();
+}
+
+// As many as one look takes are held by others, who renew nothing and were not seen for long.
+TEST_F(WebhookHolding, IsFoundBehindAThousandThatAreAlwaysDue) {
+    hook(ada, receiver.url());
+    database().write([&](db::Transaction& tx) {
+        const auto webhook = delivery::list_webhooks(tx, ada.id(), {}, {}, 1).front();
+        for (std::int64_t i = 0; i < delivery::due_rows_max; ++i) {
+            delivery::WebhookRow row = webhook;
+            row.webhook_id =
+                delivery::WebhookId::make(town.harness.clock.now(), town.harness.random);
+            delivery::add_webhook(tx, row);
+        }
+    });
+    leave_a_lease(town.harness.clock.now() + 1h);
+    const Person ben = join();
+    advance(1s);  // ids of the same millisecond have no order
+    hook(ben, receiver.url());
+    tell(ada);
+    tell(ben);
+    EXPECT_EQ(carry() + carry(), 1);
+    EXPECT_EQ(receiver.received().size(), 1u);
 }
 
 }  // namespace

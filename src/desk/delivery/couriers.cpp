@@ -1,6 +1,7 @@
 #include "delivery/couriers.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.hpp"
@@ -35,6 +36,7 @@ std::string host_in(const std::string& url) {
 void Couriers::start() {
     require(database_ != nullptr, "couriers have their database before they start");
     listening_ = database_->wakes().listen([this](const WakeKey& key) { wake(key); });
+    notes_.start();
     looking_ = std::thread([this] { look_loop(); });
     for (std::size_t i = 0; i < threads_count; ++i)
         threads_.emplace_back([this] { courier_loop(); });
@@ -50,23 +52,44 @@ void Couriers::stop() {
     if (looking_.joinable()) looking_.join();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+    notes_.stop();
     listening_.reset();
 }
 
 std::int64_t Couriers::pass(SteadyClock::time_point now) {
     require(database_ != nullptr, "couriers have their database before they start");
-    const Time time = clock_->now();
-    std::map<WebhookId, std::optional<Lease>> due;
-    const auto add = [&](const std::vector<DueWebhook>& some) {
-        for (const DueWebhook& each : some)
-            if (may_take(each, {now, now})) due.emplace(each.webhook_id, each.lease());
-    };
-    add(database_->read([&](db::Transaction& tx) { return due_of_all(tx, time); }));
-    add(database_->read([](db::Transaction& tx) { return due_asked(tx); }));
-    for (auto& [id, from] : due)
-        while (serve(id, std::exchange(from, std::nullopt))) {
-        }
+    Found found = database_->read([&](db::Transaction& tx) { return find_due(tx); });
+    std::map<WebhookId, Waiting> due;
+    for (const DueWebhook& each : go_on_behind(std::move(found)))
+        if (may_take(each, {now, now}))
+            due.emplace(each.webhook_id,
+                        Waiting{each.webhook_id, each.account_id, "", each.lease()});
+    for (auto& [id, waiting] : due)
+        while (serve(waiting)) waiting.from.reset();
     return std::ssize(due);
+}
+
+// What more than one look takes is found by those that follow: nobody waits for ever behind those
+// who are always due.
+Couriers::Found Couriers::find_due(db::Transaction& tx) {
+    From from;
+    {
+        const std::lock_guard lock(mutex_);
+        from = from_;
+    }
+    return {due_of_all(tx, from.due, clock_->now()), due_asked(tx, from.asked)};
+}
+
+std::vector<DueWebhook> Couriers::go_on_behind(Found found) {
+    const auto behind = [](const std::vector<DueWebhook>& some) {
+        return std::ssize(some) == due_rows_max ? some.back().webhook_id : WebhookId{};
+    };
+    {
+        const std::lock_guard lock(mutex_);
+        from_ = {behind(found.due), behind(found.asked)};
+    }
+    std::move(found.asked.begin(), found.asked.end(), std::back_inserter(found.due));
+    return std::move(found.due);
 }
 
 double Couriers::oldest_unsent_seconds() const {
@@ -126,29 +149,27 @@ void Couriers::look(SteadyClock::time_point now, const std::set<AccountId>& news
     if (!has_looked_ && database_->engine() == db::Engine::sqlite)
         database_->write([](db::Transaction& tx) { end_leases(tx); });
     has_looked_ = true;
-    const Time time = clock_->now();
     const bool counts = now >= counted_at_ + count_every;
+    Found found;
     std::vector<DueWebhook> due;
     std::vector<AccountId> owners;
     database_->read([&](db::Transaction& tx) {
+        found = is_full ? find_due(tx) : Found{};
+        owners = is_full ? accounts_with_webhooks(tx) : std::vector<AccountId>{};
         due.clear();
-        const auto add = [&due](const std::vector<DueWebhook>& some) {
-            due.insert(due.end(), some.begin(), some.end());
-        };
-        if (is_full) {
-            owners = accounts_with_webhooks(tx);
-            add(due_of_all(tx, time));
-            add(due_asked(tx));
-        } else {
-            for (const AccountId& account : news) add(due_of_account(tx, account, time));
-        }
+        if (!is_full || std::ssize(found.due) == due_rows_max)
+            for (const AccountId& account : news)
+                for (DueWebhook& each : due_of_account(tx, account, clock_->now()))
+                    due.push_back(std::move(each));
         if (counts) oldest_unsent_ = oldest_unsent(tx).value_or(Time{}).micros;
     });
     if (counts) counted_at_ = now;
     if (is_full) {
+        for (DueWebhook& each : go_on_behind(std::move(found))) due.push_back(std::move(each));
         const std::lock_guard lock(mutex_);
         owners_ = std::set<AccountId>(owners.begin(), owners.end());
         std::erase_if(seen_, [&](const auto& each) { return each.second.at + seen_for_max < now; });
+        std::erase_if(slow_until_, [&](const auto& each) { return each.second < now; });
     }
     const Look it{now, SteadyClock::now()};
     std::erase_if(due, [&](const DueWebhook& each) { return !may_take(each, it); });
@@ -196,14 +217,16 @@ void Couriers::put(const std::vector<DueWebhook>& due) {
         else
             again_.insert(each.webhook_id);
     }
-    if (!waiting_.empty()) couriers_.notify_all();
+    if (!waiting_.empty()) couriers_.notify_one();
 }
 
 // The first whose host and account are not busy enough already; nothing when it is time to stop.
+// Who takes one and sees another wakes the next courier, so that one event wakes one of them.
 std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lock) {
     const auto may_go = [this](const Waiting& each) {
         return count_in(at_once_, each.host) < at_once_per_host_max &&
-               count_in(at_once_of_account_, each.account) < at_once_per_account_max;
+               count_in(at_once_of_account_, each.account) < at_once_per_account_max &&
+               (slow_at_once_ < slow_at_once_max || !slow_until_.contains(each.account));
     };
     auto found = waiting_.end();
     couriers_.wait(lock, [&] {
@@ -215,7 +238,16 @@ std::optional<Couriers::Waiting> Couriers::next(std::unique_lock<std::mutex>& lo
     waiting_.erase(found);
     ++at_once_[taken.host];
     ++at_once_of_account_[taken.account];
+    taken.is_slow = slow_until_.contains(taken.account);
+    slow_at_once_ += taken.is_slow ? 1 : 0;
+    if (std::any_of(waiting_.begin(), waiting_.end(), may_go)) couriers_.notify_one();
     return taken;
+}
+
+void Couriers::let_go(const Waiting& served) {
+    count_down(at_once_, served.host);
+    count_down(at_once_of_account_, served.account);
+    slow_at_once_ -= served.is_slow ? 1 : 0;
 }
 
 void Couriers::courier_loop() {
@@ -225,47 +257,49 @@ void Couriers::courier_loop() {
         lock.unlock();
         bool has_more = false;
         try {
-            has_more = serve(taken->id, std::exchange(taken->from, std::nullopt));
+            has_more = serve(*taken);
         } catch (const std::exception& error) {
             // Its lease runs out, and it is found again.
             if (const std::int64_t times = failures_.note())
                 log(Level::warn, "webhook_not_served", {{"why", error.what()}, {"times", times}});
         }
+        taken->from.reset();
         lock.lock();
-        count_down(at_once_, taken->host);
-        count_down(at_once_of_account_, taken->account);
+        let_go(*taken);
         const bool has_news = again_.erase(taken->id) > 0;
         if (has_more || has_news)
             waiting_.push_back(std::move(*taken));
         else
             known_.erase(taken->id);
-        couriers_.notify_all();
     }
 }
 
-bool Couriers::serve(WebhookId id, const std::optional<Lease>& from) {
+bool Couriers::serve(const Waiting& taken) {
     Round round({.sealer = parts_.sealer,
                  .way = {parts_.client, parts_.rules, parts_.ca_file},
                  .database = *database_,
+                 .notes = notes_,
                  .clock = *clock_,
                  .random = *random_,
                  .totals = totals_},
-                id, from);
+                taken.id, taken.from);
     {
         const std::lock_guard lock(mutex_);
-        serving_.insert_or_assign(id, Serving{round.lease(), SteadyClock::now()});
+        serving_.insert_or_assign(taken.id, Serving{round.lease(), SteadyClock::now()});
     }
-    const auto forget = [&] {
+    const auto end = [&] {
         const std::lock_guard lock(mutex_);
-        const auto found = serving_.find(id);
+        const auto found = serving_.find(taken.id);
         if (found != serving_.end() && found->second.lease == round.lease()) serving_.erase(found);
+        if (round.longest_attempt() >= slow_after)
+            slow_until_[taken.account] = SteadyClock::now() + slow_for;
     };
     try {
         const bool has_more = round.run();
-        forget();
+        end();
         return has_more;
     } catch (...) {
-        forget();
+        end();
         throw;
     }
 }

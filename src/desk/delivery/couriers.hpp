@@ -36,6 +36,11 @@ public:
     static constexpr std::int64_t at_once_per_host_max = 4;
     // However many names it has for slow targets, one account leaves most couriers to the others.
     static constexpr std::int64_t at_once_per_account_max = 4;
+    // However many accounts have such targets: those of whom one kept a courier waiting for long
+    // share half of the couriers for a while.
+    static constexpr std::int64_t slow_at_once_max = threads_count / 2;
+    static constexpr std::chrono::seconds slow_after{2};
+    static constexpr std::chrono::minutes slow_for{15};
     static constexpr std::chrono::seconds look_every{1};
     static constexpr std::chrono::seconds count_every{15};
     static constexpr std::chrono::seconds keep_every{3};
@@ -51,6 +56,7 @@ public:
 
     void connect(db::Database& database, const Clock& clock, Random& random) {  // before anything
         database_ = &database;
+        notes_.connect(database);
         clock_ = &clock;
         random_ = &random;
     }
@@ -75,6 +81,7 @@ private:
         AccountId account;
         std::string host;
         std::optional<Lease> from;  // who had it, and was not seen to renew his lease
+        bool is_slow = false;       // and counted so while it is served
     };
     // At the database, which takes its time.
     struct Look {
@@ -88,7 +95,19 @@ private:
         SteadyClock::time_point at;
     };
 
+    // All that is due, and where the next look goes on when that is more than one look takes.
+    struct Found {
+        std::vector<DueWebhook> due;
+        std::vector<DueWebhook> asked;
+    };
+    struct From {
+        WebhookId due;
+        WebhookId asked;
+    };
+
     void wake(const WakeKey& key);
+    Found find_due(db::Transaction& tx);
+    std::vector<DueWebhook> go_on_behind(Found found);
     void look_loop();
     void look(SteadyClock::time_point now, const std::set<AccountId>& news, bool is_full);
     void keep_leases(SteadyClock::time_point now);
@@ -96,13 +115,15 @@ private:
     std::optional<Waiting> next(std::unique_lock<std::mutex>& lock);
     void put(const std::vector<DueWebhook>& due);
     bool may_take(const DueWebhook& due, const Look& it);
-    bool serve(WebhookId id, const std::optional<Lease>& from);
+    void let_go(const Waiting& served);
+    bool serve(const Waiting& taken);
 
     const Parts parts_;
     db::Database* database_ = nullptr;
     const Clock* clock_ = nullptr;
     Random* random_ = nullptr;
     db::Wakes::Listening listening_;
+    PlaceNotes notes_;
     CourierTotals totals_;
     std::atomic<std::int64_t> oldest_unsent_{0};  // its time; 0: all is sent
 
@@ -114,6 +135,9 @@ private:
     std::set<WebhookId> again_;                    // there was news while it was served
     std::map<std::string, std::int64_t> at_once_;  // by host
     std::map<AccountId, std::int64_t> at_once_of_account_;
+    std::map<AccountId, SteadyClock::time_point> slow_until_;
+    std::int64_t slow_at_once_ = 0;
+    From from_;
     std::map<WebhookId, Serving> serving_;
     std::map<WebhookId, Seen> seen_;  // leases, of this process and of others
     std::set<AccountId> owners_;      // of webhooks, when it was last looked

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "accounts/access_changes.hpp"
@@ -212,10 +213,10 @@ void Hub::run() {
         lock.unlock();
         bool failed = false;
         try {
-            serve(accounts);
+            const bool has_news = !accounts.empty();
+            serve(accounts, next);
             const auto now = SteadyClock::now();
-            if (!accounts.empty()) served_at_ = now;
-            accounts.clear();
+            if (has_news) served_at_ = now;
             if (now >= next || access_changed) look(now);
             if (now >= next) next = now + tick;
         } catch (const std::exception& error) {
@@ -225,6 +226,7 @@ void Hub::run() {
                     {{"why", error.what()}, {"times", times}});
         }
         lock.lock();
+        catches_up_ = catches_up_ || !accounts.empty();  // what is left does not wait for others
         news_.merge(accounts);
         if (failed) changed_.wait_for(lock, pause_after_failure, [this] { return stopping_; });
     }
@@ -244,21 +246,27 @@ void Hub::identify_all() {
     changed_.notify_all();
 }
 
-// Reads for some accounts at a time and sends what was found.
-void Hub::serve(std::set<AccountId> accounts) {
+// Reads for some accounts at a time, sends what was found, and takes them off the list. It leaves
+// the rest when it is time to look whose credentials have ended: however many streams catch up, a
+// key that was revoked hears nothing more. It goes on behind the last one, so that all have a turn.
+void Hub::serve(std::set<AccountId>& accounts, SteadyClock::time_point until) {
     while (!accounts.empty()) {
         std::vector<Group> groups;
-        while (!accounts.empty() && groups.size() < groups_at_once) {
-            add_readers(*accounts.begin(), groups);
-            accounts.erase(accounts.begin());
+        auto first = accounts.upper_bound(served_last_);
+        if (first == accounts.end()) first = accounts.begin();
+        auto end = first;
+        while (end != accounts.end() && groups.size() < groups_at_once) add_readers(*end++, groups);
+        if (!groups.empty()) {
+            std::vector<Piece> pieces;
+            database_->read([&](db::Transaction& tx) {
+                pieces.clear();
+                read_groups(tx, groups, pieces);
+            });
+            send(pieces);
         }
-        if (groups.empty()) continue;
-        std::vector<Piece> pieces;
-        database_->read([&](db::Transaction& tx) {
-            pieces.clear();
-            read_groups(tx, groups, pieces);
-        });
-        send(pieces);
+        served_last_ = *std::prev(end);
+        accounts.erase(first, end);
+        if (SteadyClock::now() >= until) return;
     }
 }
 

@@ -151,7 +151,7 @@ private:
     void wake(const WakeKey& key);
     void run();
     void gather(std::unique_lock<std::mutex>& lock);
-    void serve(std::set<AccountId> accounts);
+    void serve(std::set<AccountId>& accounts, SteadyClock::time_point until);
     void add_readers(AccountId account, std::vector<Group>& groups);
     static void read_groups(db::Transaction& tx, std::span<const Group> groups,
                             std::vector<Piece>& pieces);
@@ -187,6 +187,7 @@ private:
     bool stopping_ = false;
 
     // Of the thread alone.
+    AccountId served_last_;
     std::optional<std::int64_t> access_epoch_;  // none: nobody was looked after since
     SteadyClock::time_point looked_at_{};
     SteadyClock::time_point served_at_{};

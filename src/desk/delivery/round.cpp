@@ -1,5 +1,9 @@
 #include "delivery/round.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "accounts/credentials.hpp"
 #include "accounts/notices.hpp"
 #include "base/check.hpp"
@@ -10,8 +14,9 @@ namespace berth::delivery {
 namespace {
 
 constexpr std::int64_t round_rows_max = 100;
-constexpr std::size_t recorded_at_once = 16;
-constexpr std::chrono::milliseconds recorded_every{200};
+// While so many are being noted, no more than as many again are sent: 16 come again at most.
+constexpr std::size_t noted_at_once = 8;
+constexpr std::chrono::milliseconds noted_every{200};
 // Whose key is revoked hears nothing after a second, also by an attempt that began before.
 constexpr std::chrono::milliseconds may_hear_for{500};
 constexpr Duration tried_again_after = std::chrono::seconds(2);   // what we had no room for
@@ -38,12 +43,9 @@ bool Round::run() {
     began_ = SteadyClock::now();
     while (true) {
         send_asked();
-        const bool all_sent = send_events();
-        if (stopped_) return true;
+        const bool all_sent = !stopped_ && send_events();
         const bool has_more = is_late_ || std::ssize(events_) == round_rows_max;
-        const bool is_over = !all_sent || !has_more || is_late_;
-        if (!record(is_over)) return true;
-        if (is_over) return all_sent && has_more;
+        if (!all_sent || !has_more || is_late_) return !record() || (all_sent && has_more);
         // Where it cannot go on, whoever takes it next says so.
         parts_.database.read([&](db::Transaction& tx) { static_cast<void>(read(tx)); });
     }
@@ -121,7 +123,7 @@ void Round::stop_for(const db::Context& context, Hindrance hindrance) {
     }
     progress_.lease_until = {};
     // Before it is disabled: that is a change like its owner's.
-    static_cast<void>(note_progress(context.tx, row_, lease_, progress_));
+    static_cast<void>(note_progress(context.tx, hold(), progress_));
     tell(context);
 }
 
@@ -154,6 +156,7 @@ void Round::send_asked() {
             if (is_good) progress_.next_at.reset();
         }
         log_.push_back(std::move(row));
+        if (!keep_noted()) break;
     }
     asked_.clear();
 }
@@ -167,10 +170,7 @@ bool Round::send_events() {
         } else {
             progress_.sent_through = kept.event.sequence.value;
         }
-        if (is_time_to_record() && !record(false)) {
-            stopped_ = true;
-            return false;
-        }
+        if (!keep_noted()) return false;
     }
     return true;
 }
@@ -262,6 +262,7 @@ Answered Round::send(const events::Event& event, DeliveryRow& row) {
     if (!answered.status) row.fault = answered.fault;
     if (answered.status) row.answer = answered.answer;
     row.took_ms = milliseconds_of(answered.took);
+    longest_ = std::max(longest_, answered.took);
     if (!answered.status && withheld_) answered.is_ours = true;
     return answered;
 }
@@ -272,54 +273,60 @@ bool Round::may_still_hear() {
     if (withheld_ || now - looked_at_ < may_hear_for) return !withheld_;
     const events::Hearing before = filter_.hearing;
     const bool is_so = parts_.database.read([&](db::Transaction& tx) {
-        return is_held(tx, row_, lease_) &&
-               look_at_owner(tx, parts_.clock.now()) == Hindrance::none;
+        return is_held(tx, hold()) && look_at_owner(tx, parts_.clock.now()) == Hindrance::none;
     });
     looked_at_ = now;
     withheld_ = !is_so || filter_.hearing != before;
     return !withheld_;
 }
 
-bool Round::is_time_to_record() const {
-    if (log_.empty()) return false;
-    return log_.size() >= recorded_at_once || SteadyClock::now() - logged_since_ >= recorded_every;
+// After each event. False when the webhook is not ours any more, or not as it was: the round ends.
+bool Round::keep_noted() {
+    if (noting_ && noting_->is_done()) stopped_ = !has_noted();
+    if (stopped_ || log_.empty()) return !stopped_;
+    const bool is_due =
+        log_.size() >= noted_at_once || SteadyClock::now() - logged_since_ >= noted_every;
+    if (!is_due) return true;
+    stopped_ = !has_noted();
+    if (stopped_) return false;
+    progress_.lease_until = parts_.clock.now() + lease_max;
+    noting_ = std::make_shared<PlaceNotes::Note>(hold(), progress_, std::exchange(log_, {}));
+    parts_.notes.put(noting_);
+    if (noting_->is_done()) stopped_ = !has_noted();
+    return !stopped_;
 }
 
-bool Round::record(bool is_over) {
-    const bool goes_on = parts_.database.write([&](db::Transaction& tx) {
-        return write_down({tx, parts_.random, parts_.clock.now()}, is_over);
+// Waits for the note under way. What could not be noted as it was is left to record().
+bool Round::has_noted() {
+    const auto note = std::exchange(noting_, nullptr);
+    if (!note || parts_.notes.await(*note)) return true;
+    std::vector<DeliveryRow>& before = note->log();
+    log_.insert(log_.begin(), std::make_move_iterator(before.begin()),
+                std::make_move_iterator(before.end()));
+    return false;
+}
+
+// At its end.
+bool Round::record() {
+    static_cast<void>(has_noted());
+    return parts_.database.write([&](db::Transaction& tx) {
+        return write_down({tx, parts_.random, parts_.clock.now()});
     });
-    log_.clear();
-    warns_ = false;
-    return goes_on;
 }
 
 // False when the webhook is somebody else's by now, or not as it was when it was taken: how it was
 // answered then means nothing for what it is now.
-bool Round::write_down(const db::Context& context, bool is_over) {
+bool Round::write_down(const db::Context& context) {
     db::Transaction& tx = context.tx;
-    looked_at_ = SteadyClock::now();
-    progress_.lease_until = is_over ? Time{} : context.now + lease_max;
-    const bool is_same = note_progress(tx, row_, lease_, progress_);
+    progress_.lease_until = {};
+    const bool is_same = note_progress(tx, hold(), progress_);
     if (!is_same && !note_place(tx, row_, lease_, progress_)) give_lease_back(tx, id_, lease_);
-    if (is_same || find_webhook(tx, id_)) write_log(tx);
+    if (is_same || find_webhook(tx, id_))
+        for (const DeliveryRow& row : log_) start_logging(tx, row);
     if (!is_same) return false;
     tell(context);
-    if (is_over) {
-        bound_deliveries(tx, id_);
-        return true;
-    }
-    if (look_at_owner(tx, context.now) == Hindrance::none) return true;
-    give_lease_back(tx, id_, lease_);
-    return false;
-}
-
-void Round::write_log(db::Transaction& tx) {
-    for (const DeliveryRow& row : log_)
-        if (row.kind == DeliveryKind::event)
-            add_delivery(tx, row);
-        else
-            end_asked(tx, row);
+    bound_deliveries(tx, id_);
+    return true;
 }
 
 void Round::tell(const db::Context& context) {

@@ -1,6 +1,7 @@
 // One round of a courier: it takes a webhook by its lease, sends what is due in the order of the
 // stream, one request at a time, and writes down how far it came. What it sent is noted a few
-// events at a time; a courier that is killed has those sent again, with the same ids.
+// events at a time while it sends on; a courier that is killed has those sent again, with the same
+// ids.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 
 #include "crypto/seal.hpp"
 #include "delivery/attempts.hpp"
+#include "delivery/place_notes.hpp"
 #include "delivery/webhook_store.hpp"
 
 namespace berth::delivery {
@@ -32,6 +34,7 @@ public:
         const crypto::Sealer& sealer;
         Way way;
         db::Database& database;
+        PlaceNotes& notes;
         const Clock& clock;
         Random& random;
         CourierTotals& totals;
@@ -42,6 +45,7 @@ public:
     LeaseId lease() const { return lease_; }
     // True when there may be more to send at once.
     bool run();
+    Duration longest_attempt() const { return longest_; }
 
 private:
     // What its owner asked to be sent, with the text of it where there is one.
@@ -65,10 +69,11 @@ private:
     bool note_refusal(DeliveryRow& row);
     Answered send(const events::Event& event, DeliveryRow& row);
     bool may_still_hear();
-    bool is_time_to_record() const;
-    bool record(bool is_over);
-    bool write_down(const db::Context& context, bool is_over);
-    void write_log(db::Transaction& tx);
+    Hold hold() const { return {id_, lease_, row_.revision}; }
+    bool keep_noted();
+    bool has_noted();
+    bool record();
+    bool write_down(const db::Context& context);
     void tell(const db::Context& context);
 
     const Parts parts_;
@@ -86,10 +91,12 @@ private:
     Progress progress_;
     std::optional<DisabledCause> disables_;
     bool warns_ = false;
-    std::vector<DeliveryRow> log_;  // not written yet
+    std::shared_ptr<PlaceNotes::Note> noting_;  // under way
+    std::vector<DeliveryRow> log_;              // of what was sent behind that
     SteadyClock::time_point logged_since_{};
     SteadyClock::time_point began_{};
     SteadyClock::time_point looked_at_{};  // at its owner, its key and its lease
+    Duration longest_{};                   // that the other side took to answer, or we to find it
     bool withheld_ = false;                // nothing more may be sent as it was taken
     bool is_late_ = false;                 // no attempt begins any more
     bool stopped_ = false;                 // it is not ours any more, or not as it was

@@ -50,11 +50,11 @@ const db::Query<DueWebhook> due_of_account_sql(
 const db::Query<DueWebhook> due_asked_sql(
     "SELECT {} FROM webhooks WHERE webhook_id IN "
     "(SELECT webhook_id FROM webhook_deliveries WHERE state = 'waiting') "
-    "AND enabled = 1 ORDER BY webhook_id LIMIT $1");
+    "AND enabled = 1 AND webhook_id > $1 ORDER BY webhook_id LIMIT $2");
 const db::Query<DueWebhook> due_of_all_sql(
     "SELECT {w.} FROM webhooks w JOIN event_heads h ON h.account_id = w.account_id "
-    "WHERE w.enabled = 1 AND (w.next_at IS NULL OR w.next_at <= $1) "
-    "AND h.newest > w.sent_through ORDER BY w.webhook_id LIMIT $2");
+    "WHERE w.enabled = 1 AND (w.next_at IS NULL OR w.next_at <= $2) "
+    "AND h.newest > w.sent_through AND w.webhook_id > $1 ORDER BY w.webhook_id LIMIT $3");
 constexpr std::string_view accounts_with_webhooks_sql =
     "SELECT DISTINCT account_id FROM webhooks WHERE enabled = 1";
 constexpr std::string_view oldest_unsent_sql =
@@ -193,12 +193,12 @@ std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, T
     return tx.fetch(due_of_account_sql, account, now, due_rows_max);
 }
 
-std::vector<DueWebhook> due_asked(db::Transaction& tx) {
-    return tx.fetch(due_asked_sql, due_rows_max);
+std::vector<DueWebhook> due_asked(db::Transaction& tx, WebhookId after) {
+    return tx.fetch(due_asked_sql, after, due_rows_max);
 }
 
-std::vector<DueWebhook> due_of_all(db::Transaction& tx, Time now) {
-    return tx.fetch(due_of_all_sql, now, due_rows_max);
+std::vector<DueWebhook> due_of_all(db::Transaction& tx, WebhookId after, Time now) {
+    return tx.fetch(due_of_all_sql, after, now, due_rows_max);
 }
 
 std::vector<AccountId> accounts_with_webhooks(db::Transaction& tx) {
@@ -220,19 +220,22 @@ void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until) 
     tx.run(keep_webhook_sql, id, lease, until);
 }
 
-bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease) {
-    return tx.fetch_value<std::int64_t>(is_held_sql, row.webhook_id, lease, row.revision)
+bool is_held(db::Transaction& tx, const Hold& hold) {
+    return tx.fetch_value<std::int64_t>(is_held_sql, hold.webhook_id, hold.lease_id, hold.revision)
         .has_value();
 }
 
 void end_leases(db::Transaction& tx) { tx.run(end_leases_sql); }
 
-bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
-                   const Progress& progress) {
-    return tx.run(note_progress_sql, row.webhook_id, lease, row.revision, progress.sent_through,
-                  progress.attempts, progress.failing_since, progress.warned, progress.next_at,
-                  progress.lease_until, progress.refusals)
-               .affected == 1;
+bool note_progress(db::Transaction& tx, const Hold& hold, const Progress& progress) {
+    return tx.finish(start_noting_progress(tx, hold, progress)).affected == 1;
+}
+
+db::Transaction::Ticket start_noting_progress(db::Transaction& tx, const Hold& hold,
+                                              const Progress& progress) {
+    return tx.start(note_progress_sql, hold.webhook_id, hold.lease_id, hold.revision,
+                    progress.sent_through, progress.attempts, progress.failing_since,
+                    progress.warned, progress.next_at, progress.lease_until, progress.refusals);
 }
 
 bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
@@ -254,9 +257,13 @@ bool disable_webhook(db::Transaction& tx, WebhookId id, DisabledCause cause, Tim
 
 void add_delivery(db::Transaction& tx, const DeliveryRow& row) { tx.insert(add_delivery_sql, row); }
 
-void end_asked(db::Transaction& tx, const DeliveryRow& row) {
-    tx.run(end_asked_sql, row.delivery_id, row.state, row.attempt, row.status, row.fault,
-           row.answer, row.took_ms, row.at);
+db::Transaction::Ticket start_logging(db::Transaction& tx, const DeliveryRow& row) {
+    if (row.kind == DeliveryKind::event)
+        return tx.start(add_delivery_sql.sql(), row.delivery_id, row.webhook_id, row.kind,
+                        row.state, row.event_id, row.sequence, row.type, row.attempt, row.status,
+                        row.fault, row.answer, row.took_ms, row.at);
+    return tx.start(end_asked_sql, row.delivery_id, row.state, row.attempt, row.status, row.fault,
+                    row.answer, row.took_ms, row.at);
 }
 
 std::vector<DeliveryRow> list_deliveries(db::Transaction& tx, WebhookId webhook,

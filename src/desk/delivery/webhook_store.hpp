@@ -85,8 +85,10 @@ struct DueWebhook {
 BOOST_DESCRIBE_STRUCT(DueWebhook, (), (webhook_id, account_id, url, lease_id, lease_until))
 inline constexpr std::int64_t due_rows_max = 1000;
 std::vector<DueWebhook> due_of_account(db::Transaction& tx, AccountId account, Time now);
-std::vector<DueWebhook> due_asked(db::Transaction& tx);  // a test, a redelivery
-std::vector<DueWebhook> due_of_all(db::Transaction& tx, Time now);
+// Of all accounts, those behind an id: as many as there may be at once, and then who looks goes on
+// behind the last of them.
+std::vector<DueWebhook> due_asked(db::Transaction& tx, WebhookId after);  // a test, a redelivery
+std::vector<DueWebhook> due_of_all(db::Transaction& tx, WebhookId after, Time now);
 std::vector<AccountId> accounts_with_webhooks(db::Transaction& tx);  // that are enabled
 // When the oldest event happened that was not sent yet.
 std::optional<Time> oldest_unsent(db::Transaction& tx);
@@ -95,8 +97,14 @@ std::optional<Time> oldest_unsent(db::Transaction& tx);
 bool take_webhook(db::Transaction& tx, WebhookId id, const Lease& lease,
                   const std::optional<Lease>& from);
 void keep_webhook(db::Transaction& tx, WebhookId id, LeaseId lease, Time until);
-// Whether it is ours still, and as its owner had it when it was taken.
-bool is_held(db::Transaction& tx, const WebhookRow& row, LeaseId lease);
+// A webhook as it was taken: by this lease, and as its owner had it then.
+struct Hold {
+    WebhookId webhook_id;
+    LeaseId lease_id;
+    std::int64_t revision = 0;
+};
+// Whether it is ours still, and as it was.
+bool is_held(db::Transaction& tx, const Hold& hold);
 // Of a file that no other process can have: whoever held one is gone.
 void end_leases(db::Transaction& tx);
 
@@ -110,8 +118,10 @@ struct Progress {
     Time lease_until;
 };
 // False, and nothing happens, when the lease is not ours any more, or its owner has changed it.
-bool note_progress(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
-                   const Progress& progress);
+bool note_progress(db::Transaction& tx, const Hold& hold, const Progress& progress);
+// The same with its answer to come: one row affected, or none.
+db::Transaction::Ticket start_noting_progress(db::Transaction& tx, const Hold& hold,
+                                              const Progress& progress);
 // What was taken was taken, whatever its owner has changed but its place in the stream; what failed
 // is not noted. The lease ends.
 bool note_place(db::Transaction& tx, const WebhookRow& row, LeaseId lease,
@@ -140,7 +150,8 @@ BOOST_DESCRIBE_STRUCT(DeliveryRow, (),
                       (delivery_id, webhook_id, kind, state, event_id, sequence, type, attempt,
                        status, fault, answer, took_ms, at))
 void add_delivery(db::Transaction& tx, const DeliveryRow& row);
-void end_asked(db::Transaction& tx, const DeliveryRow& row);  // one that was waiting
+// An attempt that was made: a row of its own, or the end of one that was asked for and waited.
+db::Transaction::Ticket start_logging(db::Transaction& tx, const DeliveryRow& row);
 // Newest first.
 std::vector<DeliveryRow> list_deliveries(db::Transaction& tx, WebhookId webhook,
                                          const std::optional<DeliveryId>& before,
