@@ -38,11 +38,11 @@ protected:
     void offer_shell() {
         std::string fingerprint = to_base64(crypto::sha256("key!"));
         while (fingerprint.ends_with('=')) fingerprint.pop_back();
-        access = fmt::format(
-            R"({{"endpoints":[{{"kind":"ssh","external_host":"203.0.113.7","external_port":40022}}],)"
-            R"("ssh_command":"ssh -p 40022 renter@203.0.113.7",)"
-            R"("ssh_host_key_fingerprint":"SHA256:{}"}})",
-            fingerprint);
+        access = fmt::format(R"({{"endpoints":[{{"kind":"ssh","external_host":"203.0.113.7",)"
+                             R"("external_port":40022}}],)"
+                             R"("ssh_command":"ssh -p 40022 renter@203.0.113.7",)"
+                             R"("ssh_host_key_fingerprint":"SHA256:{}"}})",
+                             fingerprint);
         fake("ssh-keyscan", "echo \"[$5]:$4 ssh-ed25519 " + to_base64("key!") + "\"");
     }
 
