@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string some_id = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
+const std::string rental_id = "01941f29-7c00-7a3e-9b1d-2f4c6a8e0b57";
 
 struct Said {
     std::string body;
@@ -38,11 +38,11 @@ protected:
     void offer_shell() {
         std::string fingerprint = to_base64(crypto::sha256("key!"));
         while (fingerprint.ends_with('=')) fingerprint.pop_back();
-        access = fmt::format(
-            R"({{"endpoints":[{{"kind":"ssh","external_host":"203.0.113.7","external_port":40022}}],)"
-            R"("ssh_command":"ssh -p 40022 renter@203.0.113.7",)"
-            R"("ssh_host_key_fingerprint":"SHA256:{}"}})",
-            fingerprint);
+        access = fmt::format(R"({{"endpoints":[{{"kind":"ssh","external_host":"203.0.113.7",)"
+                             R"("external_port":40022}}],)"
+                             R"("ssh_command":"ssh -p 40022 renter@203.0.113.7",)"
+                             R"("ssh_host_key_fingerprint":"SHA256:{}"}})",
+                             fingerprint);
         fake("ssh-keyscan", "echo \"[$5]:$4 ssh-ed25519 " + to_base64("key!") + "\"");
     }
 
@@ -73,7 +73,7 @@ TEST_F(Hostile, AnIdNamesNoFileThatIsOverwritten) {
     const Printed said = shell.run({"rentals", "ssh", "01941f29", "-o", "table"});
     EXPECT_EQ(said.status, 2) << said.out << said.err;
     EXPECT_EQ(read_text(victim), "mine\n");
-    EXPECT_EQ(shell.run({"rentals", "ssh", some_id}).out, "entered\n") << "and others are";
+    EXPECT_EQ(shell.run({"rentals", "ssh", rental_id}).out, "entered\n") << "and others are";
 }
 
 TEST_F(Hostile, APageIsNoAnswer) {
@@ -128,7 +128,7 @@ TEST_F(Hostile, ATalkThatSendsALineWithoutAnEndIsGivenUp) {
     });
     shell.environment["BERTH_SERVER"] = "http://127.0.0.1:" + std::to_string(endless.port());
     const Printed said =
-        shell.run({"rentals", "chat", some_id, "hello", "--model", "tiny", "-o", "table"});
+        shell.run({"rentals", "chat", rental_id, "hello", "--model", "tiny", "-o", "table"});
     EXPECT_EQ(said.status, 1) << said.err;
     EXPECT_NE(said.err.find("a line without an end"), std::string::npos) << said.err;
 }
@@ -139,12 +139,12 @@ TEST_F(Hostile, ItsKeysAreKeptWhereverProfilesAre) {
     says = [&](const std::string&) -> Said { return {access}; };
     const std::string home = shell.folder() + "/my \"home\" 100%h";
     shell.environment["BERTH_HOME"] = home;
-    const Printed said = shell.run({"rentals", "ssh", some_id});
-    EXPECT_NE(said.out.find("userknownhostsfile " + home + "/known_hosts/" + some_id + "\n"),
+    const Printed said = shell.run({"rentals", "ssh", rental_id});
+    EXPECT_NE(said.out.find("userknownhostsfile " + home + "/known_hosts/" + rental_id + "\n"),
               std::string::npos)
         << said.out << said.err;
     fake("scp", "echo \"$@\"");
-    EXPECT_TRUE(shell.run({"rentals", "cp", some_id, "at 9:00.txt", "a/b:c", ":"})
+    EXPECT_TRUE(shell.run({"rentals", "cp", rental_id, "at 9:00.txt", "a/b:c", ":"})
                     .out.ends_with(" -- ./at 9:00.txt a/b:c renter@203.0.113.7:\n"));
 }
 

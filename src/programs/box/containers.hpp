@@ -13,8 +13,9 @@ namespace berth::box {
 // empty where it can.
 std::string why_no_containers(const std::string& folder);
 
-// What the kernel keeps of rentals whose agent has ended: mounts, bridges and rules below and of the
-// agent's state folder. The agent that comes next makes what it needs anew, as after a power cut.
+// What the kernel keeps of rentals whose agent has ended: mounts, bridges and rules below and of
+// the agent's state folder. The agent that comes next makes what it needs anew, as after a power
+// cut.
 void forget_rentals(const std::string& state);
 
 class ShellImage {
