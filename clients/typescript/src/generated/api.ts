@@ -11688,7 +11688,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the sessions, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -11812,7 +11812,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the api keys, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12227,7 +12227,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the machines, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12516,7 +12516,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the funding intents, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12542,7 +12542,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the funding intents, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12568,7 +12568,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the funding intents, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12594,7 +12594,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the funding intents, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12802,7 +12802,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the withdrawals, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -12880,7 +12880,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the payouts, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13001,7 +13001,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the withdrawal addresses, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13148,7 +13148,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the transfers, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13178,7 +13178,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the transfers, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13208,7 +13208,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the transfers, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13500,7 +13500,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13526,7 +13526,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13550,7 +13550,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13580,7 +13580,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13606,7 +13606,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13632,7 +13632,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13664,7 +13664,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the webhooks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13790,7 +13790,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the tickets, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13816,7 +13816,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the tickets, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -13846,7 +13846,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the tickets, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14159,7 +14159,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the recoveries, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14185,7 +14185,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the recoveries, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14224,7 +14224,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the recoveries, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14274,7 +14274,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the recoveries, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14297,7 +14297,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the recoveries, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14381,7 +14381,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which entry of the allow list, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14836,7 +14836,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the disputes, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14875,7 +14875,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the disputes, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -14902,7 +14902,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the disputes, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15018,7 +15018,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the campaigns, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15216,7 +15216,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the tasks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15246,7 +15246,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the tasks, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15684,7 +15684,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the pending actions, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15710,7 +15710,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the pending actions, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -15740,7 +15740,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the pending actions, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16166,7 +16166,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16189,7 +16189,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16212,7 +16212,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16240,7 +16240,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16266,7 +16266,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16296,7 +16296,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16359,7 +16359,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16386,7 +16386,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16409,7 +16409,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16436,7 +16436,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16463,7 +16463,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16490,7 +16490,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the jobs, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16624,7 +16624,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the templates, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16654,7 +16654,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the templates, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16680,7 +16680,7 @@ export interface operations {
                 "Idempotency-Key": components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description Its id. */
+                /** @description Which of the templates, by its id. */
                 id: string;
             };
             cookie?: never;
@@ -16873,7 +16873,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description Its id. */
+                /** @description Which of the offers, by its id. */
                 id: string;
             };
             cookie?: never;
