@@ -11,7 +11,6 @@
 #include <set>
 #include <stdexcept>
 
-#include "agent_protocol/durable.hpp"
 #include "base/ids.hpp"
 #include "base/letters.hpp"
 #include "gpu/gpu.hpp"
@@ -257,7 +256,7 @@ std::optional<Slots> find_slots(const std::string& folder, Totals totals) {
             "{}: the computer is enrolled whole, as {}: put the file away, leave (berth-agent "
             "leave), and put it back",
             path, to_string(*whole->machine_id)));
-    return read_slots(agent_protocol::read_durable(path).value_or(""), path,
+    return read_slots(read_host_file(path), path,
                       totals == Totals::asked ? this_computer(folder) : boundless);
 }
 

@@ -4,14 +4,16 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <charconv>
 #include <thread>
+
+#include "host_agent/core/tool.hpp"
 
 namespace berth::host_agent {
 namespace {
 
 constexpr rlim_t open_files_max = 65536;
-constexpr rlim_t host_processes_max = 4 * 1024 * 1024;  // a kernel numbers no more
-constexpr std::int64_t page_bytes = 65536;              // the largest that a kernel has
+constexpr std::int64_t page_bytes = 65536;  // the largest that a kernel has
 
 std::string ulimit(const char* name, int resource, rlim_t wanted) {
     rlimit ours{};
@@ -20,12 +22,21 @@ std::string ulimit(const char* name, int resource, rlim_t wanted) {
     return fmt::format("--ulimit={}={}:{}", name, most, most);
 }
 
+// A limit of so many is none: the kernel has numbers for no more. One above it podman has not got
+// itself, where it may raise none.
+rlim_t processes_of_host() {
+    rlim_t numbers = 32768;
+    const std::string text = read_host_file("/proc/sys/kernel/pid_max");
+    std::from_chars(text.data(), text.data() + text.size(), numbers);
+    return numbers;
+}
+
 // The kernel counts the processes of a user of the host, and jobs of all slots are one: with a
 // limit of its own each would be refused what the others have. There the cgroup alone bounds them.
 std::string process_limit(const ContainerLaunch& launch) {
     return ulimit("nproc", RLIMIT_NPROC,
                   launch.group.empty() ? static_cast<rlim_t>(launch.workload.limits.pids)
-                                       : host_processes_max);
+                                       : processes_of_host());
 }
 
 void add(std::vector<std::string>& out, std::initializer_list<std::string> words) {
