@@ -307,6 +307,23 @@ TEST_F(AgentAtGate, ATestThatIsOverTakesNoDoorFromAJob) {
     EXPECT_FALSE(keeper->places(run));
 }
 
+// It read "trouble The server gives no doors" beside a rental that had none.
+TEST_F(AgentAtGate, ADoorThatATestIsRefusedIsNoTroubleOfTheOwners) {
+    server.give([](const std::string&, int) {
+        return DoorsServer::Answer{409, R"({"error":{"code":"CONFLICT","message":"over"}})"};
+    });
+    start();
+    keeper->want(agent_protocol::RunId::make(SystemClock().now(), random),
+                 {{"endpoint", DoorKind::test, local.port()}});
+    EXPECT_TRUE(soon([&] { return !keeper->trouble().empty(); })) << "the test says why";
+    EXPECT_EQ(keeper->in_words(), "");
+    want();
+    EXPECT_TRUE(soon([&] {
+        return keeper->in_words().find("The server gives no doors: 409 CONFLICT.") !=
+               std::string::npos;
+    }));
+}
+
 TEST_F(AgentAtGate, AnswersThatAreNotWhatWasAskedForAreNotTaken) {
     const std::vector<std::string> bad{
         doors_given(gate, gate_id, {}, "t"),

@@ -128,10 +128,15 @@ std::string DoorKeeper::trouble() const {
     return trouble_;
 }
 
+bool DoorKeeper::wants_for_job() const {
+    return std::ranges::any_of(
+        wanted_, [](const auto& each) { return std::holds_alternative<JobId>(each.first); });
+}
+
 std::string DoorKeeper::in_words() const {
     const GateCalls::Counts counts = calls_.counts();
     const std::lock_guard lock(mutex_);
-    if (wanted_.empty()) return {};
+    if (!wants_for_job()) return {};  // a test says by itself how it went
     std::string text;
     if (given_)
         text +=
@@ -417,9 +422,7 @@ std::optional<DoorKeeper::Given> DoorKeeper::find_gate(const GatePlace& place, L
 // A test that is over takes no door from a job.
 void DoorKeeper::take_refusal(const http::Response& answer) {
     const std::string code = refusal_in(answer);
-    const bool has_job = std::ranges::any_of(
-        wanted_, [](const auto& each) { return std::holds_alternative<JobId>(each.first); });
-    if (code == "CONFLICT" && has_job) {
+    if (code == "CONFLICT" && wants_for_job()) {
         const auto ended = std::erase_if(
             wanted_, [](const auto& each) { return !std::holds_alternative<JobId>(each.first); });
         if (ended > 0) {

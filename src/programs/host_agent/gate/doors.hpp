@@ -50,7 +50,7 @@ public:
     std::optional<std::vector<DoorPlace>> places(const DoorOwner& owner) const override;
     std::string trouble() const override;
 
-    std::string in_words() const;  // for the owner: lines, or nothing when no door is wanted
+    std::string in_words() const;  // for the owner: lines, or nothing when no job wants a door
     GateCalls::Counts counts() const { return calls_.counts(); }
 
 private:
@@ -93,6 +93,7 @@ private:
     void tell_calls();
     Duration jittered(Duration span);
     Asked asked_now() const;
+    bool wants_for_job() const;
 
     const Parts parts_;
     const Options options_;

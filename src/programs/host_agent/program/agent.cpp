@@ -522,7 +522,6 @@ std::string Agent::status() {
         for (const std::string& warning : contact_.warnings)
             text += fmt::format("warning {}\n", warning);
     }
-    text += fmt::format("fence {}\n", counters_.fence());
     if (const auto refused = counters_.refused_fence())
         text += fmt::format(
             "trouble the server's fence is {}, which is more than a step above ours. If it is "
