@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -45,6 +46,8 @@ int connect_from(const std::string& source, std::uint16_t port) {
     if (socket < 0 || ::bind(socket, reinterpret_cast<const sockaddr*>(&from), sizeof from) != 0 ||
         ::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
         throw std::runtime_error(std::string("cannot connect: ") + std::strerror(errno));
+    const int on = 1;  // else each request waits 40 ms for the acknowledgement of the handshake
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     return socket;
 }
 
