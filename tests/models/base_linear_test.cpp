@@ -1,4 +1,6 @@
 // Readers of text take time in proportion to it, whatever it holds.
+#include <gtest/gtest-spi.h>
+
 #include "base/bytes.hpp"
 #include "base/json_text.hpp"
 #include "base/log.hpp"
@@ -8,6 +10,23 @@ namespace berth::test {
 namespace {
 
 constexpr std::size_t text_bytes_max = 64 << 10;
+
+// What somebody writes who asks of each letter whether it came before.
+std::size_t count_repeated(const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t i = 1; i < text.size(); ++i)
+        if (text.find(text[i], 0) < i) ++count;
+    return count;
+}
+
+TEST(Linear, WorkThatIsNotIsFound) {
+    if (sanitized) GTEST_SKIP() << "a sanitizer's own time is not judged";
+    const auto late = [](std::size_t bytes) {
+        return repeated("a", bytes - bytes / 2) + repeated("b", bytes / 2);
+    };
+    EXPECT_NONFATAL_FAILURE(
+        expect_linear("each letter among all", text_bytes_max, late, count_repeated), "sixteenth");
+}
 
 TEST(Linear, Redaction) {
     for (const char* unit : {"://", "a://", "://a:", ":", "@", "://@", "ark_", "ark_1234567 ",
