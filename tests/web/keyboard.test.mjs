@@ -1,8 +1,9 @@
 // Somebody without a mouse: every step by keys, and the focus is where one expects it.
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { closeBrowser, openBrowser } from './support/browser.mjs';
-import { startMarket } from './support/market.mjs';
+import { signInByPage, startMarket } from './support/market.mjs';
 import { enrichPerson } from './support/renter.mjs';
 import { stepsOf } from './support/steps.mjs';
 
@@ -152,6 +153,42 @@ async function write(page, locator, text) {
     await page.keyboard.type(text);
 }
 
+async function talk(page) {
+    await page.getByText('It answers. Ask it something.').waitFor();
+    await hasFocus(page, 'textarea');
+    await page.keyboard.type('Say something.');
+    await page.keyboard.press('Enter');
+    await page.getByRole('log').getByText('word1 word2 word3').waitFor();
+}
+
+// Answers reads of a rental from the moment on when it runs: a slow line, or a quick host.
+async function readLate(page) {
+    await page.route(({ pathname }) => /^\/api\/v1\/jobs\/[^/]+$/.test(pathname), async (route) => {
+        if (route.request().method() !== 'GET') return route.fallback();
+        for (;;) {
+            const response = await route.fetch();
+            const { state } = await response.json();
+            if (state !== 'RESERVED' && state !== 'STARTING' && state !== 'READY') return route.fulfill({ response });
+            await sleep(100);
+        }
+    });
+}
+
+test('what answers before its page is there has the focus, too', async (t) => {
+    const market = await startMarket(t);
+    const email = 'lee@example.org';
+    await market.openHost(await market.enlist('ada'), 'a', '360000');
+    await enrichPerson(market, email, 20_000_000);
+    const page = await signInByPage(t, market, email);
+    await readLate(page);
+    await page.goto('/');
+    await page.getByRole('button', { name: /^Rent 1 × / }).click();
+    await page.getByLabel('It may cost at most').fill('2');
+    await page.getByRole('button', { name: 'Rent, at most 2.00 USDC' }).click();
+    await page.waitForURL((url) => url.pathname.startsWith('/rentals/'));
+    await talk(page);
+});
+
 test('a renter needs no mouse, from the catalog to the receipt', async (t) => {
     const market = await startMarket(t);
     const email = 'kim@example.org';
@@ -185,13 +222,7 @@ test('a renter needs no mouse, from the catalog to the receipt', async (t) => {
         await page.waitForURL((url) => url.pathname.startsWith('/rentals/'));
     });
 
-    await step('it answers where the focus is already', async () => {
-        await page.getByText('It answers. Ask it something.').waitFor();
-        await hasFocus(page, 'textarea');
-        await page.keyboard.type('Say something.');
-        await page.keyboard.press('Enter');
-        await page.getByRole('log').getByText('word1 word2 word3').waitFor();
-    });
+    await step('it answers where the focus is already', () => talk(page));
 
     await step('the budget is raised', async () => {
         await press(page, button('+0.50'));

@@ -28,14 +28,17 @@ export function nameSite(name: string): void {
 
 let lastPath: string | undefined;
 
-/** The heading takes the focus when one came here from another address, not on the first page. */
+/** The heading takes the focus when one came here from another address, not on the first page; what is marked as
+ * wanting it goes before. */
 function useArrival(heading: { current: HTMLElement | null }, isComing: boolean) {
     // As it was when the view came: the last one is drawn once more while the next is loaded.
     const { path } = useRoute();
     useEffect(() => {
         if (isComing) return; // it may be hidden as yet
-        const isTaken = heading.current?.closest('main')?.contains(document.activeElement);
-        if (lastPath !== undefined && lastPath !== path && !isTaken) heading.current?.focus({ preventScroll: true });
+        const main = heading.current?.closest('main');
+        const wanted = main?.querySelector<HTMLElement>('[data-wants-focus]') ?? heading.current;
+        const isTaken = main?.contains(document.activeElement);
+        if (lastPath !== undefined && lastPath !== path && !isTaken) wanted?.focus({ preventScroll: true });
         lastPath = path;
     }, [path, isComing]);
 }

@@ -6,6 +6,7 @@ import { duration, moneyText, useNow } from '../../format';
 import { AmountInput, Button, Check, Failure, Field, Loading, Notice, Select, TextInput } from '../../kit';
 import { go } from '../../router';
 import { sessionChanged, useSession } from '../../session';
+import { awaited } from '../renter/job';
 import { templateChoices } from './catalog_filters';
 import { offerHref } from './catalog_rows';
 import { microOf } from './filters';
@@ -200,7 +201,9 @@ function useRent(shownRate: string): Rent {
         setBusy(true);
         const made = sent.current && await job.run(sent.current);
         setBusy(false);
-        if (made) go(`/rentals/${made.job_id}`);
+        if (!made) return;
+        awaited.add(made.job_id);
+        go(`/rentals/${made.job_id}`);
     };
     const begin: Rent['run'] = async (body, order) => {
         setBusy(true);

@@ -113,6 +113,7 @@ function Composer({ talk, canSend, focusNow }: ComposerProps) {
     };
     return <form class="composer" onSubmit={submit}>
         <textarea class="input" aria-label="Message" rows={1} placeholder="Write to the model" value={text} ref={field}
+            data-wants-focus={focusNow || undefined}
             onInput={(event) => setText(event.currentTarget.value)} onKeyDown={onKeyDown} />
         {talk.isBusy
             ? <Button kind="primary" onClick={talk.stop}><Icon name="stop" />Stop answer</Button>

@@ -25,6 +25,9 @@ export const isStarting = (job: Job) => isMoving(job) && job.state !== 'STOPPING
 export const isOver = (job: Job) => over.has(job.state);
 export const may = (job: Job, action: string) => job.allowed_actions.includes(action);
 
+/** Ids of what was asked for in this tab and has not been seen at work. */
+export const awaited = new Set<string>();
+
 /** Its page begins with what to do now. */
 export const hasBanner = (job: Job) => job.state === 'FAILED' || wasTaken(job);
 /** The host asked for the machine back, and nothing else ended it. */

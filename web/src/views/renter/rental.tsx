@@ -9,19 +9,25 @@ import { AccessPanels } from './access';
 import { Banners } from './banners';
 import { Chat } from './chat';
 import { CostPanel } from './cost';
-import { classText, isLow, isOver, isStarting, leftMs, lookEvery, machineText, may, nameOf, type Job } from './job';
+import {
+    awaited, classText, isLow, isOver, isStarting, leftMs, lookEvery, machineText, may, nameOf, type Job,
+} from './job';
 import { LogPanel, UsagePanel } from './panels';
 import { RaisePanel } from './raise';
 import { HistoryPanel, StartPanel } from './start';
 import { StopButton, WipeButton } from './stop';
 
-/** Whether it came up while this page was open. */
+/** Whether it came up before the eyes of who waits for it: a quick one is there before its page. */
 function useCameUp(job: Job): boolean {
-    const wasStarting = useRef(isStarting(job));
+    const wasStarting = useRef(isStarting(job) || awaited.has(job.job_id));
     const [cameUp, setCameUp] = useState(false);
     useEffect(() => {
-        if (isStarting(job)) wasStarting.current = true;
-        else if (job.state === 'RUNNING' && wasStarting.current) setCameUp(true);
+        if (isStarting(job)) {
+            wasStarting.current = true;
+        } else {
+            awaited.delete(job.job_id);
+            if (job.state === 'RUNNING' && wasStarting.current) setCameUp(true);
+        }
     }, [job.state]);
     return cameUp;
 }
