@@ -166,7 +166,8 @@ async function readLate(page) {
     await page.route(({ pathname }) => /^\/api\/v1\/jobs\/[^/]+$/.test(pathname), async (route) => {
         if (route.request().method() !== 'GET') return route.fallback();
         for (;;) {
-            const response = await route.fetch();
+            const response = await route.fetch().catch(() => undefined);
+            if (!response) return; // the story is over
             const { state } = await response.json();
             if (state !== 'RESERVED' && state !== 'STARTING' && state !== 'READY') return route.fulfill({ response });
             await sleep(100);

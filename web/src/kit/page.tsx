@@ -28,17 +28,19 @@ export function nameSite(name: string): void {
 
 let lastPath: string | undefined;
 
-/** The heading takes the focus when one came here from another address, not on the first page; what is marked as
- * wanting it goes before. */
+/** The heading takes the focus when one came here from another address, not on the first page; what wants it
+ * (it could not have it while it was hidden) goes before. */
 function useArrival(heading: { current: HTMLElement | null }, isComing: boolean) {
     // As it was when the view came: the last one is drawn once more while the next is loaded.
     const { path } = useRoute();
     useEffect(() => {
         if (isComing) return; // it may be hidden as yet
         const main = heading.current?.closest('main');
-        const wanted = main?.querySelector<HTMLElement>('[data-wants-focus]') ?? heading.current;
-        const isTaken = main?.contains(document.activeElement);
-        if (lastPath !== undefined && lastPath !== path && !isTaken) wanted?.focus({ preventScroll: true });
+        const wanted = main?.querySelector<HTMLElement>('[data-wants-focus]');
+        const hasArrived = lastPath !== undefined && lastPath !== path;
+        const { activeElement: at } = document;
+        const isTaken = at !== heading.current && main?.contains(at);
+        if (!isTaken && (wanted || hasArrived)) (wanted ?? heading.current)?.focus({ preventScroll: true });
         lastPath = path;
     }, [path, isComing]);
 }

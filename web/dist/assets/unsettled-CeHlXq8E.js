@@ -1,1 +1,0 @@
-import{Jt as e,nt as t,rt as n}from"./api-CJUHJJeu.js";function r({again:r}){return e(t,{tone:`lamp`,role:`alert`,title:`No answer came`,actions:e(n,{kind:`primary`,onClick:r,children:`Ask again`}),children:`It may have been asked for or not. Asking again finds out, and never sends it twice.`})}export{r as t};
