@@ -3,7 +3,7 @@
 # to run it is not stopped by a warning of another compiler.
 
 add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-                    -Wold-style-cast -Wsuggest-override -g1)
+                    -Wold-style-cast -Wsuggest-override)
 # Plain char is signed on some machines and unsigned on others; ids, addresses and hashes are compared
 # by their bytes. It is unsigned everywhere.
 add_compile_options(-funsigned-char)
@@ -22,6 +22,12 @@ endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Without it a precompiled header made again is another one to ccache.
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+endif()
+
+# Lines are for debuggers, profilers and the sanitizers' reports; without them building takes a
+# fourteenth less.
+if(BERTH_SANITIZE OR NOT CMAKE_UNITY_BUILD)
+  add_compile_options(-g1)
 endif()
 
 if(CMAKE_UNITY_BUILD)
