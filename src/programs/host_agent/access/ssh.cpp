@@ -30,7 +30,9 @@
 namespace berth::host_agent {
 namespace {
 
-constexpr auto end_max = std::chrono::seconds(5);
+// Who was killed while it waits for a disk ends when that has answered. Without its end the machine
+// is put aside, and the server waits fifteen minutes for that.
+constexpr auto end_max = std::chrono::seconds(60);
 constexpr auto look_every = std::chrono::milliseconds(5);
 constexpr auto listen_pause = std::chrono::seconds(2);
 

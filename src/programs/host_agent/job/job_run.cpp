@@ -449,19 +449,21 @@ void Job::clean_up() {
 
 CleanedEvidence Job::wipe() {
     CleanedEvidence said;
+    std::string why;
     said.started_at.emplace(context_.now());
     try {
         context_.runtime.clean(workload_);
         said.volume_recreated = true;
     } catch (const std::exception& error) {
-        said.error.emplace(agent_protocol::HostText{presentable_sentence(error.what(), secrets())});
+        why = presentable_sentence(error.what(), secrets());
+        said.error.emplace(agent_protocol::HostText{why});
     }
     SystemRandom random;
     const std::uint64_t seed = random.below(~std::uint64_t{0});
     said.gpus.value = told_wipes(context_.gpus.wipe(seed));
     said.ended_at.emplace(context_.now());
     log(is_wiped(said) ? Level::info : Level::error, "job_cleaned",
-        {{"job_id", to_string(id_)}, {"wiped", is_wiped(said)}});
+        {{"job_id", to_string(id_)}, {"wiped", is_wiped(said)}, {"why", why}});
     return said;
 }
 
