@@ -139,6 +139,13 @@ TEST_F(WishedOffers, PromiseNoMoreDiskThanThereIs) {
     EXPECT_EQ(machine().state, MachineState::AVAILABLE);
 }
 
+TEST_F(WishedOffers, LeaveRoomForImagesWhereTheHostNamedNoDisk) {
+    disk_bytes = std::int64_t{60} << 30;
+    enroll(R"(,"rate_micro_per_hour":"400000","list":true)");
+    take_test();
+    EXPECT_EQ(member(versions(), "items.0.included_disk_gib"), "40");
+}
+
 TEST_F(WishedOffers, GiveWayToWhatTheOwnerPublishedMeanwhile) {
     enroll(R"(,"rate_micro_per_hour":"400000","list":true)");
     const auto edited =

@@ -40,17 +40,22 @@ constexpr std::int64_t first_disk_gib = 100;
 constexpr std::int64_t first_egress_gib = 1000;
 constexpr std::int64_t first_days = 365;
 
-// From the wish that came with the token; of disk never more than there is.
+// From the wish that came with the token; of disk never more than there is. Where the host named
+// none, a third is left for the images, without which no job would start.
 VersionRow wished_version(const Machine& machine, const machines::OfferWish& wish,
                           const std::optional<machines::Measured>& measured, Time now) {
     const auto disk = measured ? measured->disk_bytes : std::nullopt;
-    const std::int64_t wanted = wish.included_disk_gib.value_or(first_disk_gib);
+    std::int64_t disk_gib = wish.included_disk_gib.value_or(first_disk_gib);
+    if (disk) {
+        const std::int64_t free_gib = *disk / gibibyte;
+        disk_gib = std::min(disk_gib, wish.included_disk_gib ? free_gib : free_gib * 2 / 3);
+    }
     const std::int64_t days = wish.available_days.value_or(first_days);
     return {.offer_id = machine.offer_id,
             .offer_version = 1,
             .machine_id = machine.machine_id,
             .rate_micro_per_hour = wish.rate_micro_per_hour,
-            .included_disk_gib = disk ? std::min(wanted, *disk / gibibyte) : wanted,
+            .included_disk_gib = disk_gib,
             .included_egress_gib = wish.included_egress_gib.value_or(first_egress_gib),
             .available_from = now,
             .available_until = now + std::chrono::hours(24 * days),
